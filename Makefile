@@ -1,0 +1,47 @@
+# `make demo` and `make test` need only Python >= 3.11 and make; each sets up what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check test bench docs clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "causewatch needs Python 3.11 or newer; set PYTHON=…")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+setup: $(VENV)/.dev ## everything needed to develop
+
+demo: $(VENV)/.core ## learn from a generated system and show its causal graph
+	$(BIN)/causewatch simulate random --out demo --rows 5000 --seed 7
+	$(BIN)/causewatch learn demo/normal.csv --out demo/model.cwm
+	$(BIN)/causewatch inspect demo/model.cwm --graph demo/graph.svg
+
+check: $(VENV)/.dev ## linters, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: $(VENV)/.dev ## all tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: $(VENV)/.bench ## speed and memory, as ratios to peers
+	$(BIN)/python benchmarks/speed/learning.py
+
+clean: ## remove what make created
+	rm -rf $(VENV) demo

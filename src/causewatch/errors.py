@@ -1,0 +1,94 @@
+"""Every error causewatch raises on purpose.
+
+::
+
+    CausewatchError
+    ├── TableError         a table cannot be read or understood
+    ├── UnknownNameError   a signal, column or option that does not exist
+    ├── NotEnoughDataError too few usable rows for what was asked
+    ├── KnowledgeError     a plant-knowledge file is wrong or contradicts itself
+    ├── ModelFileError     a model or moments file is damaged, foreign or too new
+    └── SettingError       a setting that makes no sense, or contradicts another one
+
+Each message is one sentence: what arrived, what was expected, what to do.
+The command line turns any of them into exit code 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "CausewatchError",
+    "KnowledgeError",
+    "ModelFileError",
+    "NotEnoughDataError",
+    "SettingError",
+    "TableError",
+    "UnknownNameError",
+]
+
+MOST_NAMES = 12
+"""How many names an error lists before it says how many more there are."""
+
+
+class CausewatchError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class TableError(CausewatchError):
+    """A table cannot be read or understood."""
+
+
+class UnknownNameError(CausewatchError):
+    """A name that does not exist; the message lists the names that would have worked.
+
+    Parameters
+    ----------
+    name
+        The name that arrived.
+    kind
+        What the name was meant to be, e.g. ``"signal"``.
+    available
+        The names that would have worked.
+    """
+
+    def __init__(self, name: str, kind: str, available: Iterable[str]) -> None:
+        names = list(available)
+        close = get_close_matches(name, names, n=3)
+        hint = f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
+        super().__init__(
+            f"There is no {kind} {shorten(name)!r}.{hint} Available: {listing(names)}."
+        )
+
+
+class NotEnoughDataError(CausewatchError):
+    """Too few usable rows for what was asked."""
+
+
+class KnowledgeError(CausewatchError):
+    """A plant-knowledge file is wrong or contradicts itself."""
+
+
+class ModelFileError(CausewatchError):
+    """A model or moments file is damaged, foreign, or written by a newer release."""
+
+
+class SettingError(CausewatchError):
+    """A setting that makes no sense, or contradicts another one."""
+
+
+def listing(names: Iterable[str], most: int = MOST_NAMES) -> str:
+    """Names for a sentence: at most `most` of them, then how many more there are."""
+    found = [shorten(name) for name in names]
+    if not found:
+        return "none"
+    shown = ", ".join(found[:most])
+    return shown if len(found) <= most else f"{shown} and {len(found) - most} more"
+
+
+def shorten(text: str, most: int = 60) -> str:
+    """`text` on one line, at most `most` characters long, for use in a sentence."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
