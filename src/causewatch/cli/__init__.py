@@ -1,1 +1,5 @@
-"""causewatch.cli."""
+"""The command line: one module per command, put together in `causewatch.cli.app`."""
+
+from causewatch.cli.app import main
+
+__all__ = ["main"]

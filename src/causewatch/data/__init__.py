@@ -1,1 +1,30 @@
-"""causewatch.data."""
+"""Tables in: files, dataframes and event lists become signals over time."""
+
+from causewatch.data.source import open_table, read_table, replay
+from causewatch.data.spans import Span, format_duration, parse_duration, parse_span
+from causewatch.data.table import (
+    Clock,
+    Note,
+    Sample,
+    SourceFile,
+    TableSource,
+    TimeTable,
+    format_time,
+)
+
+__all__ = [
+    "Clock",
+    "Note",
+    "Sample",
+    "SourceFile",
+    "Span",
+    "TableSource",
+    "TimeTable",
+    "format_duration",
+    "format_time",
+    "open_table",
+    "parse_duration",
+    "parse_span",
+    "read_table",
+    "replay",
+]

@@ -1,1 +1,1 @@
-"""causewatch.kernels."""
+"""Arrays in, arrays out: no names, no logging, no files."""

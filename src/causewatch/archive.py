@@ -1,0 +1,157 @@
+"""One file of JSON and arrays: a zip that is checked from end to end before anything is used.
+
+The archive holds ``header.json`` (what it is, format version, library versions, and the SHA-256 of
+every other member), ``content.json`` and any number of ``arrays/NAME.npy``. Nothing in it is ever
+executed: arrays are read with ``allow_pickle=False``, JSON is data. Sizes are checked against the
+header before anything is unpacked, so a small file cannot unfold into a huge one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.errors import ModelFileError, shorten
+
+__all__ = ["read_archive", "write_archive"]
+
+HEADER = "header.json"
+CONTENT = "content.json"
+MOST_BYTES = 2 << 30
+"""Unpacked size above which an archive is refused."""
+MOST_RATIO = 200
+"""Compression above which a member is refused; arrays of measured numbers stay far below."""
+MOST_MEMBERS = 1000
+FIXED_DATE = (2020, 1, 1, 0, 0, 0)  # the same content gives the same bytes
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def write_archive(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    content: Mapping[str, Any],
+    arrays: Arrays,
+) -> None:
+    """Write the archive next to `path` and move it into place: it is there whole or not at all."""
+    members = {CONTENT: json.dumps(content, ensure_ascii=False, allow_nan=False).encode()}
+    for name, array in arrays.items():
+        buffer = io.BytesIO()
+        np.save(buffer, array, allow_pickle=False)
+        members[f"arrays/{name}.npy"] = buffer.getvalue()
+    header = {
+        "kind": kind,
+        "version": version,
+        "libraries": {"numpy": np.__version__, "python": platform.python_version()},
+        "members": {
+            name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+            for name, data in members.items()
+        },
+    }
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+            for name, data in {HEADER: json.dumps(header, indent=1).encode(), **members}.items():
+                info = zipfile.ZipInfo(name, FIXED_DATE)
+                info.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(info, data)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # noqa: PTH101
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_archive(
+    path: str | os.PathLike[str], kind: str, version: int
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Content and arrays of an archive of this `kind`, at most of this format `version`."""
+    name = shorten(Path(path).name)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive, name, kind, version)
+    except FileNotFoundError:
+        message = f"There is no file {name!r}."
+    except IsADirectoryError:
+        message = f"{name!r} is a folder, not a {kind} file."
+    except PermissionError:
+        message = f"{name!r} may not be read: permission denied."
+    except zipfile.BadZipFile:
+        message = (
+            f"{name!r} is not a causewatch {kind} file, or it is cut short or damaged;"
+            " fetch it again or learn it anew."
+        )
+    except (OSError, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError) as error:
+        message = f"{name!r} is damaged and was not used ({shorten(str(error), 80)})."
+    except (TypeError, OverflowError, RecursionError, zipfile.LargeZipFile, MemoryError):
+        message = f"{name!r} is damaged and was not used (its contents make no sense)."
+    except _zlib_error() as error:
+        message = f"{name!r} is damaged and was not used ({shorten(str(error), 80)})."
+    raise ModelFileError(message)
+
+
+def _zlib_error() -> type[Exception]:
+    import zlib
+
+    return zlib.error
+
+
+def _read(
+    archive: zipfile.ZipFile, name: str, kind: str, version: int
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    infos = archive.infolist()
+    size = sum(info.file_size for info in infos)
+    packed = max(1, sum(info.compress_size for info in infos))
+    if len(infos) > MOST_MEMBERS or size > MOST_BYTES or size > MOST_RATIO * packed + (1 << 20):
+        msg = (
+            f"{name!r} would unfold from {packed:,} to {size:,} bytes, more than any causewatch"
+            f" {kind} file; it was not opened."
+        )
+        raise ModelFileError(msg)
+    if HEADER not in archive.namelist():
+        msg = f"{name!r} is a zip file, but not a causewatch {kind} file."
+        raise ModelFileError(msg)
+    header = json.loads(archive.read(HEADER))
+    if not isinstance(header, dict) or header.get("kind") != kind:
+        found = header.get("kind") if isinstance(header, dict) else None
+        msg = f"{name!r} holds {shorten(str(found))!r}, but a {kind} was expected."
+        raise ModelFileError(msg)
+    if not isinstance(header.get("version"), int) or header["version"] > version:
+        msg = (
+            f"{name!r} has format version {shorten(str(header.get('version')))}; this release"
+            f" reads up to version {version}: install a newer causewatch."
+        )
+        raise ModelFileError(msg)
+    members: dict[str, bytes] = {}
+    for member, expected in header["members"].items():
+        data = archive.read(member)
+        if hashlib.sha256(data).hexdigest() != expected["sha256"]:
+            msg = f"{name!r} is damaged and was not used (checksum of {member} is wrong)."
+            raise ModelFileError(msg)
+        members[member] = data
+    content = json.loads(members.pop(CONTENT))
+    if not isinstance(content, dict):
+        msg = f"{name!r} is damaged and was not used (its content is not a JSON object)."
+        raise ModelFileError(msg)
+    arrays = {
+        member.removeprefix("arrays/").removesuffix(".npy"): np.load(
+            io.BytesIO(data), allow_pickle=False
+        )
+        for member, data in members.items()
+    }
+    return content, arrays

@@ -1,0 +1,123 @@
+"""The command line program: its commands, exit codes and error messages."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+import typer.main
+
+from causewatch.cli import simulate
+from causewatch.cli.options import Verbose
+from causewatch.errors import CausewatchError
+
+__all__ = ["build", "main"]
+
+COMMANDS = (simulate,)
+"""Modules with a ``register(app)`` function, in the order in which ``--help`` lists them."""
+
+DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+
+
+def build() -> typer.Typer:
+    """The program with all its commands."""
+    app = typer.Typer(
+        name="causewatch",
+        help="Learn which signals of a plant cause which others, and explain when that changes.",
+        epilog="Every command has a --help of its own.",
+        add_completion=False,
+        rich_markup_mode=None,
+        invoke_without_command=True,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback()(_top)
+    for module in COMMANDS:
+        module.register(app)
+    return app
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and say how it went.
+
+    Parameters
+    ----------
+    argv
+        The arguments after the program's name; those of the process if None.
+
+    Returns
+    -------
+    int
+        0 done; 1 done, but what was asked for did not hold (a command raises ``typer.Exit(1)``);
+        2 bad input or usage, with one sentence on stderr; 130 interrupted.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        return _run(sys.argv[1:] if argv is None else list(argv))
+    except CausewatchError as error:
+        return _complain(str(error))
+    except typer.TyperException as error:
+        return _complain(_usage(error))
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("interrupted.")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough; nothing more can be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except MemoryError:
+        return _complain("There is not enough memory for this; use fewer rows or signals.")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        place = "" if error.filename is None else f"{error.filename!r}: "
+        return _complain(f"Cannot read or write {place}{reason}.")
+
+
+def _run(arguments: list[str]) -> int:
+    command: Any = typer.main.get_command(build())
+    code = DONE
+    try:
+        with command.make_context("causewatch", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as leave:
+        code = leave.exit_code
+    sys.stdout.flush()
+    return code
+
+
+def _complain(message: str) -> int:
+    print("causewatch:", " ".join(message.split()), file=sys.stderr)
+    return BAD_INPUT
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the arguments, and where to read what would be right."""
+    context = getattr(error, "ctx", None)
+    place = context.command_path if context is not None else "causewatch"
+    return f"{error.format_message().rstrip('.')}; see '{place} --help'."
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print("causewatch", version("causewatch"))
+        raise typer.Exit
+
+
+def _top(
+    context: typer.Context,
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+    verbose: Verbose = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())

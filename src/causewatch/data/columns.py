@@ -1,0 +1,235 @@
+"""What each column is: the time, the labels, a signal, or left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from causewatch.data.cells import is_supported, read_numbers
+from causewatch.data.notes import Tally
+from causewatch.data.raw import RawTable
+from causewatch.data.times import (
+    ClockTimes,
+    CustomTimes,
+    NumberTimes,
+    TextTimes,
+    TimeFormat,
+    Times,
+    detect_format,
+)
+from causewatch.errors import TableError, UnknownNameError, listing, shorten
+
+__all__ = ["TimeColumn", "choose_signals", "find_time"]
+
+TIME_NAMES = frozenset(
+    {
+        "time", "times", "timems", "timeus", "timens", "timestamp", "timestamps", "timestampms",
+        "timestampus", "timestampns", "datetime", "date", "ts", "t", "epoch", "epochms",
+        "unixtime", "utc", "utctime", "timeutc", "timestamputc", "datetimeutc", "localtime",
+        "timelocal", "timesec", "timeseconds", "seconds", "elapsed", "elapsedtime", "elapseds",
+        "elapsedms", "zeit", "zeitstempel", "datum", "uhrzeit", "datumuhrzeit",
+    }
+)  # fmt: skip
+"""Names of time columns: lower case, letters and digits only."""
+
+LABEL_NAMES = frozenset(
+    {"label", "labels", "anomaly", "isanomaly", "attack", "normalattack", "attflag", "fault"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeColumn:
+    """Where the time is and how it is written: one column, or a date and a time of day."""
+
+    columns: tuple[str, ...]
+    format: TimeFormat
+
+    def parse(self, frame: pl.DataFrame) -> Times:
+        """The times of a block."""
+        return self.format.parse(_cells(frame, self.columns))
+
+
+def plain(name: str) -> str:
+    """A name in lower case, letters and digits only, for comparing with usual names."""
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def find_time(
+    raw: RawTable,
+    head: pl.DataFrame,
+    time: str | None,
+    time_format: str | None,
+    ignore: Sequence[str],
+    tally: Tally,
+) -> TimeColumn | None:
+    """The time column: the one named, else one with a usual name, else a first column of times.
+
+    Returns None if there is none; then rows are counted.
+    """
+    time = time if time is not None else raw.time_hint
+    if time is not None:
+        if time not in head.columns:
+            raise UnknownNameError(time, "column", head.columns)
+        return _named(raw, head, time, time_format, tally)
+    usual = [c for c in head.columns if plain(c) in TIME_NAMES and c not in ignore]
+    if time_format is not None:
+        return _by_format(raw, head, usual, time_format)
+    found: list[tuple[int, TimeColumn, bool]] = []
+    for column in usual:
+        form, guessed = detect_format(head[column], column, raw.decimal)
+        if form is not None and _is_moving(form, head[column]):
+            found.append((_rank(form, head[column]), TimeColumn((column,), form), guessed))
+    pair = _pair(head, usual)
+    if pair is not None:
+        found.append((1, pair[0], pair[1]))
+    if not found and head.columns and head.columns[0] not in ignore:
+        first = head.columns[0]
+        form, guessed = detect_format(head[first], first, raw.decimal)
+        if form is not None and form.clock != "elapsed" and _is_moving(form, head[first]):
+            found.append((0, TimeColumn((first,), form), guessed))
+    if not found:
+        return None
+    _, best, guessed = min(found, key=lambda entry: entry[0])
+    if guessed:
+        _note_guess(raw, best, tally)
+    return best
+
+
+def choose_signals(
+    raw: RawTable, head: pl.DataFrame, candidates: Sequence[str], tally: Tally
+) -> tuple[str, ...]:
+    """The columns of numbers among `candidates`; the others are left out with a note."""
+    signals: list[str] = []
+    for column in candidates:
+        cells = head[column]
+        if not is_supported(cells.dtype):
+            tally.add(
+                "text_column",
+                f"Column {shorten(column)!r} was left out: its type {cells.dtype} is not numbers.",
+                about=column,
+            )
+            continue
+        numbers = read_numbers(cells, raw.decimal)
+        if numbers.is_text:
+            row = int(numbers.bad[0])
+            tally.add(
+                "text_column",
+                f"Column {shorten(column)!r} was left out: it holds text, e.g. "
+                f"{shorten(str(cells[row]))!r} in {raw.place(row)} of {raw.name}.",
+                about=column,
+            )
+            continue
+        if plain(column) in LABEL_NAMES:
+            tally.add(
+                "possible_label",
+                f"Column {shorten(column)!r} is used as a signal but is called like a label; name "
+                "it as the labels, or as a column to ignore, if it is one.",
+                about=column,
+            )
+        signals.append(column)
+    if not signals:
+        message = (
+            f"{raw.name} has no column of numbers (columns: {listing(raw.columns)}); check the "
+            "separator and the decimal mark."
+        )
+        raise TableError(message)
+    return tuple(signals)
+
+
+def _named(
+    raw: RawTable, head: pl.DataFrame, column: str, time_format: str | None, tally: Tally
+) -> TimeColumn:
+    """The time column the user named."""
+    if time_format is not None:
+        return TimeColumn((column,), CustomTimes(time_format))
+    pair = _pair(head, [column, *(c for c in head.columns if plain(c) in TIME_NAMES)])
+    if pair is not None and column in pair[0].columns:
+        best, guessed = pair
+    else:
+        form, guessed = detect_format(head[column], column, raw.decimal)
+        if form is None:
+            cells = head[column].drop_nulls()
+            example = f", e.g. {shorten(str(cells[0]))!r}" if len(cells) else ""
+            message = (
+                f"Column {shorten(column)!r} of {raw.name} does not hold times{example}; name "
+                "another column as time, or give the time format."
+            )
+            raise TableError(message)
+        best = TimeColumn((column,), form)
+    if guessed:
+        _note_guess(raw, best, tally)
+    return best
+
+
+def _by_format(
+    raw: RawTable, head: pl.DataFrame, usual: Sequence[str], time_format: str
+) -> TimeColumn:
+    """The column that reads best with the user's time format."""
+    form = CustomTimes(time_format)
+    candidates = [c for c in (*usual, *head.columns[:1]) if head[c].dtype == pl.String]
+    shares = {column: float(form.parse(head[column]).ok.mean()) for column in candidates}
+    best = max(candidates, key=lambda column: shares[column], default=None)
+    if best is None or shares[best] == 0.0:
+        message = (
+            f"No time column of {raw.name} is written as {time_format!r}; name the column as time, "
+            "or correct the time format."
+        )
+        raise TableError(message)
+    return TimeColumn((best,), form)
+
+
+def _pair(head: pl.DataFrame, usual: Sequence[str]) -> tuple[TimeColumn, bool] | None:
+    """A column of dates and a column of times of day that belong together."""
+    text = [column for column in usual if head[column].dtype == pl.String]
+    dates = [column for column in text if _is_date_only(head[column])]
+    clocks = [c for c in text if isinstance(detect_format(head[c], c, ".")[0], ClockTimes)]
+    if not dates or not clocks:
+        return None
+    columns = (dates[0], clocks[0])
+    form, guessed = detect_format(_cells(head, columns), dates[0], ".")
+    return None if form is None else (TimeColumn(columns, form), guessed)
+
+
+def _cells(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
+    """The cells of one column, or of a date and a time joined by a blank."""
+    first = frame[columns[0]]
+    for column in columns[1:]:
+        first = first.str.strip_chars() + " " + frame[column].str.strip_chars()
+    return first
+
+
+def _is_date_only(cells: pl.Series) -> bool:
+    filled = cells.drop_nulls().str.strip_chars()
+    form, _ = detect_format(filled, "", ".")
+    return isinstance(form, TextTimes) and not filled.str.contains(r"[:\sTt]").any()
+
+
+def _is_moving(form: TimeFormat, cells: pl.Series) -> bool:
+    """Whether times change, and numbers mostly grow: a temperature called T is no time."""
+    times = form.parse(cells)
+    steps = np.diff(times.ns[times.ok])
+    if not np.any(steps > 0):
+        return False
+    return not isinstance(form, NumberTimes) or float(np.mean(steps >= 0)) >= 0.9
+
+
+def _rank(form: TimeFormat, cells: pl.Series) -> int:
+    """Which of several time columns is better: full times, then numbers, then a date alone."""
+    if isinstance(form, ClockTimes):
+        return 4
+    if isinstance(form, TextTimes) and _is_date_only(cells):
+        return 3
+    return 2 if isinstance(form, NumberTimes) else 0
+
+
+def _note_guess(raw: RawTable, column: TimeColumn, tally: Tally) -> None:
+    tally.add(
+        "day_or_month_first",
+        f"The times of {raw.name} do not tell day and month apart and were read day first; give "
+        "the time format (e.g. '%m/%d/%Y %H:%M:%S') if that is wrong.",
+        about=raw.name,
+    )

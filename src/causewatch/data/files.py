@@ -1,0 +1,129 @@
+"""Opening a path: which kind of file it is, and the Parquet and spreadsheet readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from causewatch.data.dialect import find_header
+from causewatch.data.frames import FrameTable
+from causewatch.data.notes import Tally
+from causewatch.data.raw import RawTable, block_rows, clean_names, hash_file
+from causewatch.data.table import SourceFile
+from causewatch.data.text import TextTable
+from causewatch.errors import TableError, shorten
+
+__all__ = ["ParquetTable", "open_file", "open_spreadsheet", "unreadable"]
+
+SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+SAMPLE_ROWS = 100
+
+
+class ParquetTable:
+    """A Parquet file as a raw table (see :class:`causewatch.data.raw.RawTable`)."""
+
+    decimal = "."
+    time_hint = None
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self.tally = Tally()
+        self._path = path
+        self.file: SourceFile | None = None
+        try:
+            scan = pl.scan_parquet(path, glob=False)
+            names = scan.collect_schema().names()
+            self.rows = int(scan.select(pl.len()).collect().item())
+        except pl.exceptions.PolarsError as error:
+            raise self._damaged(error) from error
+        self.columns = clean_names(names, self.name, self.tally)
+        self._lazy = scan.rename(dict(zip(names, self.columns, strict=True)))
+
+    def head(self) -> pl.DataFrame:
+        """The first rows."""
+        return self._slice(self.columns, 0)
+
+    def blocks(self, columns: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
+        """All rows of `columns`, in slices."""
+        for start in range(0, self.rows, block_rows(len(columns))):
+            yield self._slice(columns, start)
+        self.file = SourceFile(self.name, hash_file(self._path), self.rows)
+
+    def place(self, row: int) -> str:
+        """The number of a row."""
+        return f"row {row}"
+
+    def _slice(self, columns: Sequence[str], start: int) -> pl.DataFrame:
+        try:
+            return self._lazy.select(columns).slice(start, block_rows(len(columns))).collect()
+        except pl.exceptions.PolarsError as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> TableError:
+        reason = shorten(str(error).split("\n")[0], 120)
+        return TableError(f"{self.name} cannot be read as Parquet ({reason}); write it again.")
+
+
+def open_spreadsheet(path: Path) -> FrameTable:
+    """The first sheet of a spreadsheet as a raw table; title rows above the header are skipped."""
+    import fastexcel
+
+    tally = Tally()
+    try:
+        book = fastexcel.read_excel(path)
+        sample = book.load_sheet(
+            0, header_row=None, n_rows=SAMPLE_ROWS, dtypes="string"
+        ).to_polars()
+        rows = [["" if cell is None else cell for cell in row] for row in sample.rows()]
+        if not rows:
+            message = f"The first sheet of {path.name} is empty; a table is needed."
+            raise TableError(message)
+        layout = find_header(rows)
+        frame = book.load_sheet(0, header_row=None, skip_rows=layout.skip).to_polars()
+    except fastexcel.FastExcelError as error:
+        reason = shorten(str(error).split("\n")[0], 120)
+        message = f"{path.name} cannot be read as a spreadsheet ({reason}); save it as CSV."
+        raise TableError(message) from error
+    tally.add(
+        "title_rows",
+        f"{{count}} rows above the header of {path.name} were skipped.",
+        layout.skip - int(layout.has_header),
+        path.name,
+    )
+    names = (*layout.names, *[""] * (frame.width - len(layout.names)))[: frame.width]
+    frame.columns = list(clean_names(names, path.name, tally))
+    source = SourceFile(path.name, hash_file(path), len(frame))
+    return FrameTable(frame, path.name, source=source, first_row=layout.skip + 1, tally=tally)
+
+
+def open_file(path: Path, separator: str | None, decimal: str | None) -> RawTable:
+    """A file as a raw table; its kind is told by its first bytes, then by its ending."""
+    if not path.exists():
+        message = f"There is no file {shorten(str(path), 200)!r}."
+        raise TableError(message)
+    if path.is_dir():
+        message = f"{shorten(str(path), 200)!r} is a folder; name the files in it instead."
+        raise TableError(message)
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(8)
+        if not start:
+            message = f"{path.name} is empty; a table with at least two rows is needed."
+            raise TableError(message)
+        if start.startswith(b"PAR1"):
+            return ParquetTable(path)
+        if path.suffix.lower() in SPREADSHEETS:
+            return open_spreadsheet(path)
+        if start.startswith((b"PK\x03\x04", b"7z\xbc\xaf", b"BZh", b"\x28\xb5\x2f\xfd")):
+            message = f"{path.name} is an archive; unpack it first (only gzip is read directly)."
+            raise TableError(message)
+        return TextTable(path, separator, decimal)
+    except OSError as error:
+        raise unreadable(path.name, error) from error
+
+
+def unreadable(name: str, error: OSError) -> TableError:
+    """The error for a file the system does not let us read."""
+    return TableError(f"{name} cannot be read: {error.strerror or error}.")

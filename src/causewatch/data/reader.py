@@ -1,0 +1,237 @@
+"""From raw cells to tables: numbers, times, labels and stretches, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from causewatch.data.cells import read_labels, read_numbers
+from causewatch.data.columns import TimeColumn
+from causewatch.data.notes import Tally
+from causewatch.data.order import GAP, Orderer, Pace
+from causewatch.data.raw import RawTable
+from causewatch.data.table import NANOSECONDS, Clock, TimeTable
+from causewatch.errors import TableError, shorten
+
+__all__ = ["Piece", "Plan", "first_times", "measure_pace", "read_pieces"]
+
+FEW_BAD_TIMES = 0.001
+"""Rows with an unreadable time are dropped if they are less than this share, else an error."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to read one raw table: which column is what."""
+
+    raw: RawTable
+    signals: tuple[str, ...]
+    time: TimeColumn | None
+    labels: str | None
+    clock: Clock
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that has to be read."""
+        time = self.time.columns if self.time else ()
+        label = (self.labels,) if self.labels else ()
+        return tuple(dict.fromkeys((*time, *self.signals, *label)))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some rows; `start` says which begin a stretch."""
+
+    values: Floats
+    time: NDArray[np.int64]
+    labels: Floats | None
+    start: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def take(self, rows: slice | NDArray[np.bool_]) -> Piece:
+        """Only some of the rows."""
+        labels = None if self.labels is None else self.labels[rows]
+        return Piece(self.values[rows], self.time[rows], labels, self.start[rows])
+
+    @classmethod
+    def of(cls, table: TimeTable) -> Piece:
+        """The rows of a table."""
+        start = np.zeros(len(table), dtype=np.bool_)
+        start[table.starts] = True
+        return cls(table.values, table.time, table.labels, start)
+
+    @staticmethod
+    def join(pieces: Sequence[Piece]) -> Piece:
+        """One piece of several."""
+        if len(pieces) == 1:
+            return pieces[0]
+        labels = [piece.labels for piece in pieces if piece.labels is not None]
+        return Piece(
+            np.concatenate([piece.values for piece in pieces]),
+            np.concatenate([piece.time for piece in pieces]),
+            np.concatenate(labels) if labels else None,
+            np.concatenate([piece.start for piece in pieces]),
+        )
+
+
+class _Converter:
+    """Turns blocks of cells into rows with a time, dropping those that have none."""
+
+    def __init__(self, plan: Plan, first_row: int, tally: Tally) -> None:
+        self._plan = plan
+        self._tally = tally
+        self._offset = first_row
+        self.rows = 0
+        self._bad_times = 0
+        self._first_bad = ""
+
+    def convert(self, frame: pl.DataFrame) -> Piece:
+        """The usable rows of a block."""
+        plan = self._plan
+        values = np.empty((len(frame), len(plan.signals)))
+        for position, column in enumerate(plan.signals):
+            values[:, position] = self._numbers(frame[column])
+        empty = np.isnan(values).all(axis=1)
+        self._tally.add(
+            "empty_rows",
+            f"{{count}} rows hold no value at all, the first in {self._place(empty)}; they were "
+            "dropped.",
+            int(empty.sum()),
+        )
+        keep = ~empty
+        if plan.time is None:
+            first = self._offset + self.rows
+            time = np.arange(first, first + len(frame), dtype=np.int64) * NANOSECONDS
+        else:
+            times = plan.time.parse(frame)
+            time = times.ns
+            bad = keep & ~times.ok
+            if bad.any():
+                self._note_bad_time(frame, bad)
+            keep &= times.ok
+        labels = read_labels(frame[plan.labels], plan.raw.decimal) if plan.labels else None
+        self.rows += len(frame)
+        piece = Piece(values, time, labels, np.zeros(len(frame), dtype=np.bool_))
+        return piece if keep.all() else piece.take(keep)
+
+    def check_times(self) -> None:
+        """Raise if more than a handful of times could not be read."""
+        if self._bad_times > FEW_BAD_TIMES * self.rows:
+            message = f"{self._first_bad}; correct it, or give the time column and time format."
+            raise TableError(message)
+        self._tally.add(
+            "bad_times",
+            f"{{count}} rows were dropped because their time cannot be read: {self._first_bad}.",
+            self._bad_times,
+            self._plan.raw.name,
+        )
+
+    def _numbers(self, cells: pl.Series) -> Floats:
+        column = cells.name
+        numbers = read_numbers(cells, self._plan.raw.decimal)
+        for kind, found, what in (
+            ("text_cells", numbers.bad, "are no numbers"),
+            ("infinite", numbers.infinite, "are infinite or too large"),
+        ):
+            if len(found):
+                row = int(found[0])
+                self._tally.add(
+                    kind,
+                    f"{{count}} cells of column {shorten(column)!r} {what} and count as missing, "
+                    f"the first {shorten(str(cells[row]))!r} in "
+                    f"{self._plan.raw.place(self.rows + row)} of {self._plan.raw.name}.",
+                    len(found),
+                    column,
+                )
+        return numbers.values
+
+    def _note_bad_time(self, frame: pl.DataFrame, bad: NDArray[np.bool_]) -> None:
+        assert self._plan.time is not None
+        if not self._first_bad:
+            row = int(np.argmax(bad))
+            cell = " ".join(str(frame[column][row]) for column in self._plan.time.columns)
+            where = f"{self._plan.raw.name}, {self._plan.raw.place(self.rows + row)}"
+            names = "', '".join(shorten(column) for column in self._plan.time.columns)
+            self._first_bad = f"{where}: {shorten(cell)!r} in column '{names}' is not a time"
+        self._bad_times += int(bad.sum())
+
+    def _place(self, rows: NDArray[np.bool_]) -> str:
+        found = int(np.argmax(rows)) if rows.any() else 0
+        return f"{self._plan.raw.place(self.rows + found)} of {self._plan.raw.name}"
+
+
+def first_times(plan: Plan, head: pl.DataFrame) -> NDArray[np.int64]:
+    """The times of the first rows; raises if there are too few rows or times are unreadable."""
+    converter = _Converter(plan, 0, Tally())
+    rows = converter.convert(head)
+    converter.check_times()
+    if len(rows) < 2:
+        message = f"{plan.raw.name} has {len(rows)} usable rows, at least 2 are needed."
+        raise TableError(message)
+    return rows.time
+
+
+def measure_pace(plan: Plan, head: pl.DataFrame, tally: Tally) -> Pace:
+    """Interval and gap of a table, by its first rows."""
+    time = first_times(plan, head)
+    if plan.time is None:
+        return Pace(NANOSECONDS, int(GAP * NANOSECONDS))
+    pace = Pace.measure(time)
+    if pace is None:
+        message = (
+            f"The times of {plan.raw.name} (column {shorten(plan.time.columns[0])!r}) never "
+            "increase; name another column as time."
+        )
+        raise TableError(message)
+    if pace.irregular:
+        tally.add(
+            "irregular",
+            f"The rows of {plan.raw.name} do not follow each other at a regular interval; only "
+            f"steps of more than {pace.gap / NANOSECONDS:.6g} s begin a new stretch.",
+        )
+    return pace
+
+
+def read_pieces(plan: Plan, pace: Pace, first_row: int, tally: Tally) -> Iterator[Piece]:
+    """All usable rows of one raw table in order, cut into stretches.
+
+    Parameters
+    ----------
+    plan
+        Which column is what.
+    pace
+        The usual interval and what makes a gap.
+    first_row
+        Number of the first row where rows are counted instead of times.
+    tally
+        Where to count what happens.
+    """
+    converter = _Converter(plan, first_row, tally)
+    orderer = Orderer(pace, plan.clock, tally)
+    waiting: list[Piece] = []
+    for frame in plan.raw.blocks(plan.columns, tally):
+        waiting.append(converter.convert(frame))
+        rows = Piece.join(waiting)
+        ordered = orderer.push(rows.time, final=False)
+        waiting = [rows.take(slice(len(ordered.keep), None))]
+        if len(ordered.keep):
+            yield _apply(rows, ordered.keep, ordered.time, ordered.start)
+    converter.check_times()
+    if waiting and len(rows := Piece.join(waiting)):
+        ordered = orderer.push(rows.time, final=True)
+        yield _apply(rows, ordered.keep, ordered.time, ordered.start)
+
+
+def _apply(
+    rows: Piece, keep: NDArray[np.bool_], time: NDArray[np.int64], start: NDArray[np.bool_]
+) -> Piece:
+    decided = rows.take(slice(0, len(keep)))
+    piece = Piece(decided.values, time, decided.labels, start)
+    return piece if keep.all() else piece.take(keep)

@@ -1,0 +1,212 @@
+"""Text files as blocks of whole records: decompressed, decoded, cut at line ends, checked."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import hashlib
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.data.notes import Tally
+from causewatch.errors import TableError
+
+__all__ = ["LONGEST_RECORD", "BlockReader", "count_cells", "record_ends"]
+
+LONGEST_RECORD = 8 << 20
+"""A record (line) longer than this many bytes is taken for an unclosed quotation mark."""
+
+NEWLINE, QUOTE, RETURN = 10, 34, 13
+
+
+class _Hashing(io.RawIOBase):
+    """A file that computes the checksum of everything read from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.digest = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        self.digest.update(data)
+        return len(data)
+
+
+class BlockReader:
+    """Reads a text file as UTF-8 blocks of about `size` bytes that end where a record ends.
+
+    Parameters
+    ----------
+    path
+        The file; gzip, UTF-16 and files that are not UTF-8 are recognised by their content.
+    size
+        Bytes per block.
+    tally
+        Where to note what was found.
+
+    Attributes
+    ----------
+    sha256
+        Checksum of the file's bytes, once all blocks have been read.
+    """
+
+    def __init__(self, path: Path, size: int, tally: Tally) -> None:
+        self._path = path
+        self._size = size
+        self._tally = tally
+        self.sha256 = ""
+
+    def __iter__(self) -> Iterator[bytes]:
+        name = self._path.name
+        with self._path.open("rb") as file:
+            hashing = _Hashing(file)
+            raw: IO[bytes] = io.BufferedReader(hashing, 1 << 20)
+            compressed = raw.peek(2)[:2] == b"\x1f\x8b"  # type: ignore[attr-defined]
+            stream = gzip.GzipFile(fileobj=raw) if compressed else raw
+            try:
+                yield from self._records(stream)
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                message = f"{name} is damaged ({error}); it cannot be decompressed to its end."
+                raise TableError(message) from error
+            except UnicodeDecodeError as error:
+                message = f"{name} looks like UTF-16 but does not decode; save it as UTF-8."
+                raise TableError(message) from error
+            while raw.read(1 << 20):
+                pass
+            self.sha256 = hashing.digest.hexdigest()
+
+    def _records(self, stream: IO[bytes]) -> Iterator[bytes]:
+        line = 1
+        rest = b""
+        for piece in self._text(stream):
+            data = rest + piece
+            end = _last_end(data)
+            rest = data[end:]
+            if len(rest) > LONGEST_RECORD:
+                raise self._too_long(line + data.count(b"\n", 0, end))
+            if end:
+                yield self._utf8(data[:end], line)
+                line += data.count(b"\n", 0, end)
+        if rest.strip():
+            if _last_end(rest + b"\n") == 0:
+                raise self._too_long(line)
+            yield self._utf8(rest + b"\n", line)
+
+    def _text(self, stream: IO[bytes]) -> Iterator[bytes]:
+        """The stream's content in ASCII-compatible pieces with ``\\n`` at line ends."""
+        piece = stream.read(self._size)
+        while 0 < len(piece) < 4096 and (more := stream.read(4096)):
+            piece += more
+        encoding = _utf16(piece[:4096])
+        decoder = codecs.getincrementaldecoder(encoding)() if encoding else None
+        piece = piece.removeprefix(codecs.BOM_UTF8)
+        first = piece[: 1 << 16] if not encoding else piece[: 1 << 16].replace(b"\0", b"")
+        old_mac = b"\r" in first and b"\n" not in first
+        while piece:
+            if decoder:
+                piece = decoder.decode(piece).removeprefix("\ufeff").encode("utf-8", "replace")
+            yield piece.replace(b"\r", b"\n") if old_mac else piece
+            piece = stream.read(self._size)
+        if decoder:
+            decoder.decode(b"", final=True)
+
+    def _utf8(self, block: bytes, line: int) -> bytes:
+        """`block` as valid UTF-8; anything else is taken for Latin-1."""
+        if (nul := block.find(b"\0")) >= 0:
+            at = line + block.count(b"\n", 0, nul)
+            message = (
+                f"{self._path.name} holds a NUL byte in line {at}: it is not a text table or it "
+                "is damaged; export it again as CSV, Parquet or XLSX."
+            )
+            raise TableError(message)
+        if block.isascii():
+            return block
+        try:
+            block.decode()
+        except UnicodeDecodeError as error:
+            at = line + block.count(b"\n", 0, error.start)
+            self._tally.add(
+                "latin1",
+                f"{self._path.name} is not UTF-8 (first in line {at}) and was read as Latin-1; "
+                "names with special letters may differ from other files.",
+                about=self._path.name,
+            )
+            return block.decode("latin-1").encode()
+        return block
+
+    def _too_long(self, line: int) -> TableError:
+        return TableError(
+            f"{self._path.name} has a quotation mark in line {line} that is never closed (or a "
+            "line of many megabytes); repair that line."
+        )
+
+
+def record_ends(block: bytes) -> NDArray[np.intp]:
+    """Positions of the newlines that end a record, i.e. are not inside quotation marks."""
+    data = np.frombuffer(block, dtype=np.uint8)
+    found = data == NEWLINE
+    if b'"' in block:
+        found &= _outside(data)
+    return np.flatnonzero(found)
+
+
+def count_cells(
+    block: bytes, separator: str
+) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.intp]]:
+    """Number of cells in each record, which records are blank, and where each ends."""
+    data = np.frombuffer(block, dtype=np.uint8)
+    ends = data == NEWLINE
+    marks = data == ord(separator)
+    if b'"' in block:
+        outside = _outside(data)
+        ends &= outside
+        marks &= outside
+    stops = np.flatnonzero(ends)
+    starts = np.concatenate([[0], stops[:-1] + 1]).astype(np.intp)
+    lengths = stops - starts
+    blank = (lengths == 0) | ((lengths == 1) & (data[np.minimum(starts, len(data) - 1)] == RETURN))
+    cells = np.diff(np.searchsorted(np.flatnonzero(marks), stops), prepend=0) + 1
+    return cells.astype(np.intp), blank, stops
+
+
+def collapse_blanks(block: bytes) -> bytes:
+    """`block` with runs of blanks as one blank, none at the ends of a line."""
+    return re.sub(rb"(?m)^ +| +(?=\r?$)", b"", re.sub(rb"[ \t]+", b" ", block))
+
+
+def _outside(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which bytes are outside quotation marks."""
+    opened = np.cumsum(data == QUOTE, dtype=np.uint8)
+    inside: NDArray[np.bool_] = (opened & 1).astype(np.bool_)
+    return ~inside
+
+
+def _last_end(data: bytes) -> int:
+    """Where the last whole record of `data` ends; 0 if there is none."""
+    if b'"' not in data:
+        return data.rfind(b"\n") + 1
+    ends = record_ends(data)
+    return int(ends[-1]) + 1 if len(ends) else 0
+
+
+def _utf16(start: bytes) -> str | None:
+    """The UTF-16 variant of a file that begins with `start`; None if it is something else."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16-le" if start.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
+    even, odd = start[0::2], start[1::2]
+    if len(start) >= 4 and start.isascii() and odd.count(0) > 0.9 * len(odd) and 0 not in even:
+        return "utf-16-le"
+    if len(start) >= 4 and start.isascii() and even.count(0) > 0.9 * len(even) and 0 not in odd:
+        return "utf-16-be"
+    return None

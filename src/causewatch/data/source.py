@@ -1,0 +1,292 @@
+"""Opening tables: one path from any source to signals over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from causewatch.data.cells import read_labels
+from causewatch.data.columns import TimeColumn, choose_signals, find_time
+from causewatch.data.files import open_file
+from causewatch.data.frames import from_array, from_dataframe
+from causewatch.data.long import is_long, read_long
+from causewatch.data.notes import Tally
+from causewatch.data.opened import Excluder, OpenedTable
+from causewatch.data.raw import RawTable
+from causewatch.data.reader import Piece, Plan, first_times, measure_pace
+from causewatch.data.spans import Span, parse_span
+from causewatch.data.table import NANOSECONDS, Sample, TableSource, TimeTable
+from causewatch.data.times import CustomTimes, TextTimes
+from causewatch.errors import SettingError, TableError, UnknownNameError, listing, shorten
+
+__all__ = ["open_table", "read_table", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What the caller said about the table."""
+
+    time: str | None
+    labels: str | None
+    ignore: tuple[str, ...]
+    exclude: tuple[Span, ...]
+    time_format: str | None
+    separator: str | None
+    decimal: str | None
+    long: bool | None
+    grid: float | str | None
+
+
+def open_table(
+    source: Any,
+    *,
+    time: str | None = None,
+    labels: str | None = None,
+    ignore: Iterable[str] = (),
+    exclude: Iterable[str | Span] = (),
+    time_format: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    long: bool | None = None,
+    grid: float | str | None = None,
+) -> TableSource:
+    """Open a table to be read in pieces, again and again, with bounded memory.
+
+    Parameters
+    ----------
+    source
+        A path (CSV and relatives, also gzipped; Parquet; XLSX), several paths (each a stretch of
+        its own), a dataframe of any library narwhals knows, a 2-D array, or a `TimeTable`.
+    time
+        The time column; found by its name or content if None.
+    labels
+        A column of truth, never a signal.
+    ignore
+        Columns to leave out.
+    exclude
+        Spans such as ``"2015-12-22T16:00..2015-12-22T20:00"`` whose rows are removed.
+    time_format
+        How times are written, as for `datetime.strptime`.
+    separator, decimal
+        How a text file is written; detected if None.
+    long
+        Whether the table has one row per event (time, tag, value); detected if None.
+    grid
+        For such tables, the interval to sample at: seconds or a duration such as ``"10s"``.
+
+    Returns
+    -------
+    TableSource
+        Its `notes` say what was found and done.
+    """
+    options = _Options(
+        time=time,
+        labels=labels,
+        ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
+        exclude=tuple(
+            parse_span(span) if isinstance(span, str) else span
+            for span in ([exclude] if isinstance(exclude, str) else exclude)
+        ),
+        time_format=time_format,
+        separator=separator,
+        decimal=decimal,
+        long=long,
+        grid=grid,
+    )
+    if isinstance(source, (TimeTable, OpenedTable)):
+        return _adapt(source, options)
+    raws = [_open_one(one, options) for one in _several(source)]
+    tally = Tally()
+    for raw in raws:
+        tally.extend(raw.tally)
+    raws = _unfold(raws, options, tally)
+    return _plan(raws, options, tally)
+
+
+def read_table(source: Any, **options: Any) -> TimeTable:
+    """Read a whole table into memory; parameters as for :func:`open_table`."""
+    opened = open_table(source, **options)
+    if isinstance(opened, TimeTable):
+        return opened
+    chunks = list(opened.chunks())
+    whole = Piece.join([Piece.of(chunk) for chunk in chunks])
+    return TimeTable(
+        signals=tuple(opened.signals),
+        values=whole.values,
+        time=whole.time,
+        starts=np.flatnonzero(whole.start),
+        interval=opened.interval,
+        clock=opened.clock,
+        labels=whole.labels,
+        files=opened.files,
+        notes=opened.notes,
+    )
+
+
+def replay(source: Any, **options: Any) -> Iterator[Sample]:
+    """The rows of a table one after the other; parameters as for :func:`open_table`.
+
+    Times are datetimes (with zone UTC where a zone is known), seconds for elapsed times, and row
+    numbers where rows are counted.
+    """
+    opened = open_table(source, **options)
+    signals = tuple(opened.signals)
+    zone = UTC if opened.clock == "utc" else None
+    for chunk in opened.chunks():
+        times: list[Any]
+        if opened.clock in ("naive", "utc"):
+            moments: list[datetime] = (
+                chunk.time.astype("datetime64[ns]").astype("datetime64[us]").tolist()
+            )
+            times = [moment.replace(tzinfo=zone) for moment in moments] if zone else moments
+        else:
+            times = (chunk.time / NANOSECONDS).tolist()
+        for moment, row in zip(times, chunk.values.tolist(), strict=True):
+            yield Sample(moment, dict(zip(signals, row, strict=True)))
+
+
+def _several(source: Any) -> Sequence[Any]:
+    if isinstance(source, (list, tuple)):
+        if not source:
+            message = "No table was given; name at least one file."
+            raise TableError(message)
+        return source
+    return [source]
+
+
+def _open_one(source: Any, options: _Options) -> RawTable:
+    if isinstance(source, (str, Path)):
+        return open_file(Path(source), options.separator, options.decimal)
+    if isinstance(source, np.ndarray):
+        return from_array(source)
+    raw = from_dataframe(source)
+    if raw is None:
+        message = (
+            f"A {type(source).__name__} is not a table; give a path, a dataframe or a 2-D array."
+        )
+        raise TableError(message)
+    return raw
+
+
+def _unfold(raws: list[RawTable], options: _Options, tally: Tally) -> list[RawTable]:
+    """Turn event lists (time, tag, value) into ordinary tables."""
+    if options.long is False or not (options.long or is_long(raws[0], options.time)):
+        if options.grid is not None:
+            message = (
+                "A grid applies to tables with one row per event (time, tag, value) only, and "
+                f"{raws[0].name} is none; leave it out."
+            )
+            raise SettingError(message)
+        return raws
+    return list(read_long(raws, options.time, options.time_format, options.grid, tally))
+
+
+def _plan(raws: list[RawTable], options: _Options, tally: Tally) -> OpenedTable:
+    """Decide by the first rows which column is what."""
+    first = raws[0]
+    for name in (*options.ignore, *((options.labels,) if options.labels else ())):
+        if name not in first.columns:
+            raise UnknownNameError(name, "column", first.columns)
+    head = first.head()
+    time = find_time(first, head, options.time, options.time_format, options.ignore, tally)
+    if time is None:
+        tally.add(
+            "no_time",
+            f"{first.name} has no time column; its rows are counted, one second each.",
+        )
+    used = {*options.ignore, options.labels, *(time.columns if time else ())}
+    signals = choose_signals(first, head, [c for c in first.columns if c not in used], tally)
+    clock = time.format.clock if time else "rows"
+    plans = [Plan(first, signals, time, options.labels, clock)]
+    pace = measure_pace(plans[0], head, tally)
+    for raw in raws[1:]:
+        plans.append(_plan_next(raw, plans[0], options, tally))
+    return OpenedTable(plans, pace, options.exclude, tally)
+
+
+def _plan_next(raw: RawTable, first: Plan, options: _Options, tally: Tally) -> Plan:
+    """Plan a further file: same columns, in any order, and the same clock as the first."""
+    for column in first.columns:
+        if column not in raw.columns:
+            message = (
+                f"{raw.name} has no column {shorten(column)!r}, which {first.raw.name} has; all "
+                "files must have the same columns."
+            )
+            raise TableError(message)
+    known = {*first.raw.columns, *options.ignore}
+    more = [column for column in raw.columns if column not in known]
+    tally.add(
+        "extra_columns",
+        f"{{count}} columns of {raw.name} are not in {first.raw.name} and were left out: "
+        f"{listing(more)}.",
+        len(more),
+        raw.name,
+    )
+    head = raw.head()
+    time = first.time
+    if time is not None and not _reads(time, head):
+        time = find_time(raw, head, time.columns[0], options.time_format, (), tally)
+    clock = time.format.clock if time else "rows"
+    if clock != first.clock:
+        message = (
+            f"The times of {raw.name} ({clock}) are of another kind than those of "
+            f"{first.raw.name} ({first.clock}); read them separately."
+        )
+        raise TableError(message)
+    plan = Plan(raw, first.signals, time, first.labels, clock)
+    first_times(plan, head)
+    return plan
+
+
+def _reads(time: TimeColumn, head: pl.DataFrame) -> bool:
+    """Whether the times of a further file are written as in the first."""
+    if not isinstance(time.format, (TextTimes, CustomTimes)):
+        return isinstance(time.format, CustomTimes)
+    times = time.parse(head) if all(head[c].dtype == pl.String for c in time.columns) else None
+    return times is not None and float(times.ok.mean() if len(times.ok) else 0.0) > 0.99
+
+
+def _adapt(table: TimeTable | OpenedTable, options: _Options) -> TableSource:
+    """Apply options to a table that is already read."""
+    if options == _Options(None, None, (), (), None, None, None, None, None):
+        return table
+    if isinstance(table, OpenedTable):
+        message = "An opened table is given together with options; give them when opening it."
+        raise SettingError(message)
+    given = (options.time, options.time_format, options.separator, options.decimal, options.grid)
+    if any(option is not None for option in given) or options.long is not None:
+        message = (
+            "The table is already read: time, time_format, separator, decimal, long and grid "
+            "cannot be given again."
+        )
+        raise SettingError(message)
+    for name in (*options.ignore, *((options.labels,) if options.labels else ())):
+        if name not in table.signals:
+            raise UnknownNameError(name, "signal", table.signals)
+    piece = Piece.of(table)
+    labels = table.labels
+    if options.labels:
+        labels = read_labels(pl.Series(table.values[:, table.signals.index(options.labels)]))
+    signals = tuple(s for s in table.signals if s not in (*options.ignore, options.labels))
+    values = table.values[:, [table.signals.index(signal) for signal in signals]]
+    excluder, tally = Excluder(options.exclude, table.clock), Tally()
+    kept = excluder.apply(replace(piece, values=values, labels=labels))
+    excluder.finish(tally)
+    if not signals or len(kept) < 2:
+        message = f"{len(signals)} signals and {len(kept)} rows are left of the table."
+        raise TableError(message)
+    return replace(
+        table,
+        signals=signals,
+        values=kept.values,
+        time=kept.time,
+        labels=kept.labels,
+        starts=np.flatnonzero(kept.start),
+        notes=(*table.notes, *tally.notes()),
+    )

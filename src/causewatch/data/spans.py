@@ -1,0 +1,156 @@
+"""Durations and spans of time as people write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from causewatch.data.table import NANOSECONDS, Clock
+from causewatch.errors import SettingError, shorten
+
+__all__ = ["Span", "format_duration", "parse_duration", "parse_span"]
+
+_SECONDS = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "": 1.0, "s": 1.0, "sec": 1.0, "second": 1.0,
+    "seconds": 1.0, "min": 60.0, "m": 60.0, "minute": 60.0, "minutes": 60.0, "h": 3600.0,
+    "hour": 3600.0, "hours": 3600.0, "d": 86400.0, "day": 86400.0, "days": 86400.0,
+    "w": 604800.0, "week": 604800.0, "weeks": 604800.0,
+}  # fmt: skip
+_DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_ROW = re.compile(r"row\s*(\d+)", re.IGNORECASE)
+_NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*s?", re.IGNORECASE)
+
+Bound = datetime | float | int | None
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a duration such as ``10s``, ``500ms``, ``2min``, ``1h``, ``1d`` or ``90``.
+
+    >>> parse_duration("2min")
+    120.0
+    """
+    found = _DURATION.fullmatch(text)
+    unit = found[2].lower() if found else ""
+    seconds = float(found[1]) * _SECONDS.get(unit, math.nan) if found else math.nan
+    if not (0 < seconds < math.inf):
+        message = (
+            f"{shorten(text)!r} is not a duration; write a positive number and a unit, such as "
+            "'500ms', '10s', '2min', '1h' or '1d'."
+        )
+        raise SettingError(message)
+    return seconds
+
+
+def format_duration(seconds: float) -> str:
+    """A duration for people, in the largest unit that keeps it short.
+
+    >>> format_duration(180)
+    '3 min'
+    >>> format_duration(0.01)
+    '10 ms'
+    """
+    if seconds < 0:
+        return "-" + format_duration(-seconds)
+    for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
+        amount = seconds / size
+        if amount >= 1 and (unit in ("s", "ms") or float(f"{amount:.3g}") * size == seconds):
+            return f"{amount:.3g} {unit}" if amount < 1000 else f"{amount:.0f} {unit}"
+    return f"{seconds / 1e-6:.3g} µs" if seconds else "0 s"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open span of time: `start` belongs to it, `end` does not; None is open.
+
+    Bounds are times, seconds (`float`, for elapsed times) or row numbers (`int`).
+    """
+
+    text: str
+    start: Bound
+    end: Bound
+
+    def bounds(self, clock: Clock) -> tuple[int, int]:
+        """Both ends in the unit of `TimeTable.time`."""
+        lowest, highest = -(1 << 63), (1 << 63) - 1
+        return (
+            lowest if self.start is None else self._convert(self.start, clock),
+            highest if self.end is None else self._convert(self.end, clock),
+        )
+
+    def _convert(self, bound: datetime | float | int, clock: Clock) -> int:
+        if isinstance(bound, datetime):
+            if clock in ("naive", "utc") and not (bound.tzinfo and clock == "naive"):
+                moment = bound if bound.tzinfo else bound.replace(tzinfo=UTC)
+                since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+                return (
+                    since.days * 86400 + since.seconds
+                ) * NANOSECONDS + since.microseconds * 1000
+        elif isinstance(bound, int):
+            if clock == "rows":
+                return bound * NANOSECONDS
+        elif clock in ("elapsed", "rows"):
+            return round(bound * NANOSECONDS)
+        expected = {
+            "naive": "times without a zone, such as 2015-12-28T10:00:00",
+            "utc": "times, such as 2015-12-28T10:00:00Z",
+            "elapsed": "seconds, such as 0..90",
+            "rows": "row numbers, such as 'row 0..row 500'",
+        }[clock]
+        message = f"The span {shorten(self.text)!r} does not fit this table; write {expected}."
+        raise SettingError(message)
+
+
+def parse_span(text: str) -> Span:
+    """A span ``FROM..TO``: ISO 8601 times, seconds, or ``row N..row M``; either end may be open.
+
+    The end does not belong to the span.
+
+    >>> parse_span("2015-12-22..2015-12-23").start
+    datetime.datetime(2015, 12, 22, 0, 0)
+    """
+    parts = text.split("..")
+    if len(parts) != 2 or not (parts[0].strip() or parts[1].strip()):
+        message = (
+            f"{shorten(text)!r} is not a span; write FROM..TO, such as "
+            "'2015-12-22T16:00..2015-12-22T20:00', '0..90' or 'row 0..row 500'."
+        )
+        raise SettingError(message)
+    start, end = (_parse_bound(part.strip(), text) for part in parts)
+    span = Span(text, start, end)
+    if start is not None and end is not None:
+        kinds = {_kind(start), _kind(end)}
+        if len(kinds) > 1:
+            message = f"The two ends of the span {shorten(text)!r} are not of the same kind."
+            raise SettingError(message)
+        clock = kinds.pop()
+        low, high = span.bounds(clock)
+        if low >= high:
+            message = f"The span {shorten(text)!r} ends before it begins."
+            raise SettingError(message)
+    return span
+
+
+def _parse_bound(text: str, span: str) -> Bound:
+    if not text:
+        return None
+    if row := _ROW.fullmatch(text):
+        return int(row[1])
+    if number := _NUMBER.fullmatch(text):
+        return float(number[1])
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        message = (
+            f"{shorten(text)!r} in the span {shorten(span)!r} is not a time; write ISO 8601 such "
+            "as 2015-12-28T10:00:00, seconds, or 'row 500'."
+        )
+        raise SettingError(message) from None
+
+
+def _kind(bound: datetime | float | int) -> Clock:
+    """The clock a bound is written for."""
+    if isinstance(bound, datetime):
+        return "utc" if bound.tzinfo else "naive"
+    return "rows" if isinstance(bound, int) else "elapsed"

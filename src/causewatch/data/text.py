@@ -1,0 +1,180 @@
+"""Text tables: CSV and its relatives, read block by block with polars."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from causewatch.data.dialect import BLANKS, detect_dialect
+from causewatch.data.notes import Tally
+from causewatch.data.raw import clean_names
+from causewatch.data.records import BlockReader, collapse_blanks, count_cells, record_ends
+from causewatch.data.table import SourceFile
+from causewatch.errors import TableError
+
+__all__ = ["TextTable"]
+
+HEAD_BYTES = 16 << 20
+BLOCK_BYTES = 16 << 20
+SAMPLE_LINES = 400
+
+
+class TextTable:
+    """A text file as a raw table (see :class:`causewatch.data.raw.RawTable`).
+
+    Parameters
+    ----------
+    path
+        The file.
+    separator, decimal
+        How it is written; detected if None.
+    block_bytes
+        How much is parsed at a time.
+    """
+
+    time_hint = None
+
+    def __init__(
+        self,
+        path: Path,
+        separator: str | None = None,
+        decimal: str | None = None,
+        block_bytes: int = BLOCK_BYTES,
+    ) -> None:
+        self.name = path.name
+        self.tally = Tally()
+        self._path = path
+        self._block_bytes = block_bytes
+        self.file: SourceFile | None = None
+        self.rows = 0
+        start = self._first_block()
+        lines = _lines(start)
+        dialect = detect_dialect(lines, self.name, separator, decimal)
+        self.decimal = dialect.decimal
+        self._separator = dialect.separator
+        self._cells = dialect.cells
+        # Blank lines above the data are records, too.
+        filled = [number for number, line in enumerate(lines, start=1) if line.strip()]
+        self._skip = filled[dialect.skip - 1] if dialect.skip else 0
+        self._first_line = sum(line.count("\n") + 1 for line in lines[: self._skip]) + 1
+        names = dialect.names
+        if len(names) != self._cells:
+            message = (
+                f"{self.name} has {len(names)} names in its header (line {self._first_line - 1}) "
+                f"but {self._cells} cells in most rows; repair the header or give the separator."
+            )
+            raise TableError(message)
+        if len(names) > 1 and not names[-1].strip() and self._last_is_empty(start):
+            names = names[:-1]
+        if not dialect.has_header:
+            self.tally.add(
+                "no_header",
+                f"{self.name} has no header; its columns are called x0 to x{len(names) - 1}.",
+                about=self.name,
+            )
+        self.tally.add(
+            "title_rows",
+            f"{{count}} rows above the header of {self.name} were skipped.",
+            dialect.skip - int(dialect.has_header),
+            self.name,
+        )
+        self.columns = clean_names(names, self.name, self.tally)
+
+    def head(self) -> pl.DataFrame:
+        """The first `HEAD_BYTES` of the file."""
+        return self._parse(_drop_records(self._first_block(), self._skip)[0], self.columns, 0)
+
+    def blocks(self, columns: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
+        """All rows of `columns`, in blocks of about `block_bytes` bytes."""
+        reader = BlockReader(self._path, self._block_bytes, tally)
+        skip = self._skip
+        rows = 0
+        for block in reader:
+            data, skip = _drop_records(block, skip)
+            if data:
+                frame = self._parse(data, columns, rows)
+                rows += len(frame)
+                yield frame
+        self.rows = rows
+        self.file = SourceFile(self.name, reader.sha256, rows)
+
+    def place(self, row: int) -> str:
+        """The line of a row, as an editor counts."""
+        return f"line {self._first_line + row}"
+
+    def _first_block(self) -> bytes:
+        return next(iter(BlockReader(self._path, HEAD_BYTES, Tally())), b"")
+
+    def _last_is_empty(self, start: bytes) -> bool:
+        """Whether the last column of the first block holds nothing (lines end in a separator)."""
+        data = _drop_records(start, self._skip)[0]
+        if not data:
+            return True
+        last = self._cells_of(data, [self._cells - 1], 0).to_series()
+        return bool((last.fill_null("").str.strip_chars() == "").all())
+
+    def _parse(self, data: bytes, columns: Sequence[str], row: int) -> pl.DataFrame:
+        """The named columns of whole records; `row` is the number of the first."""
+        if not data:
+            return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+        positions = sorted(self.columns.index(column) for column in columns)
+        frame = self._cells_of(data, positions, row)
+        frame.columns = [self.columns[position] for position in positions]
+        return frame.select(columns)
+
+    def _cells_of(self, data: bytes, positions: list[int], row: int) -> pl.DataFrame:
+        """Columns of whole records as text, by position."""
+        if self._separator == BLANKS:
+            data = collapse_blanks(data)
+        cells, blank, _ = count_cells(data, self._separator)
+        wrong = np.flatnonzero((cells != self._cells) & ~blank)
+        if len(wrong):
+            at = int(wrong[0])
+            message = (
+                f"{self.name}, {self.place(row + at)}, has {cells[at]} cells where {self._cells} "
+                "are expected; repair or remove that line."
+            )
+            raise TableError(message)
+        if blank.any():
+            empty = self._separator.encode() * (self._cells - 1)
+            data = re.sub(rb"(?m)^(?=\r?\n)", empty, data)
+        where = f"{self.place(row)} to {len(cells) - 1} lines below"
+        try:
+            frame = pl.read_csv(
+                io.BytesIO(data),
+                has_header=False,
+                columns=positions,
+                separator=self._separator,
+                infer_schema=False,
+            )
+        except pl.exceptions.PolarsError as error:
+            message = f"{self.name} has a misplaced quotation mark somewhere in {where}."
+            raise TableError(message) from error
+        if len(frame) != len(cells):
+            message = f"{self.name} has misplaced quotation marks somewhere in {where}."
+            raise TableError(message)
+        return frame
+
+
+def _lines(block: bytes) -> list[str]:
+    """The first records of a block as text, without line ends."""
+    lines: list[str] = []
+    begin = 0
+    for end in record_ends(block[: 4 << 20])[:SAMPLE_LINES].tolist():
+        lines.append(block[begin:end].decode().rstrip("\r"))
+        begin = end + 1
+    return lines
+
+
+def _drop_records(block: bytes, count: int) -> tuple[bytes, int]:
+    """`block` without its first `count` records, and how many are still to be dropped."""
+    if not count:
+        return block, 0
+    ends = record_ends(block)
+    dropped = min(count, len(ends))
+    return block[int(ends[dropped - 1]) + 1 :], count - dropped

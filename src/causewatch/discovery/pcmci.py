@@ -1,0 +1,311 @@
+"""PCMCI: which signals cause which others, and after what delay.
+
+Runge, Nowack, Kretschmer, Flaxman and Sejdinovic, "Detecting and quantifying causal associations in
+large nonlinear time series datasets", Science Advances 5 (2019). Two stages: `find_parents` (PC
+with one condition set per size) finds for every signal a small set that holds its causes;
+`momentary_tests` (MCI) tests every link given the parents of both its ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from causewatch.discovery.independence import (
+    IndependenceTest,
+    Node,
+    OneByOne,
+    PartialCorrelation,
+    TestInBulk,
+)
+from causewatch.discovery.moments import LaggedMoments
+from causewatch.errors import SettingError
+from causewatch.graph import CausalGraph, Link, Strength
+from causewatch.kernels.parallel import spread
+
+if TYPE_CHECKING:
+    from causewatch.discovery.knowledge import Constraints
+
+__all__ = ["DiscoveryResult", "Progress", "pcmci", "run_pcmci"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Progress = Callable[[float], None]
+"""Told the share of the work done, between 0 and 1."""
+
+
+@dataclass(frozen=True)
+class DiscoveryResult:
+    """What discovery found.
+
+    Attributes
+    ----------
+    signals
+        Names, in the order of the arrays.
+    value, p_value
+        ``[i, j, lag]``: signal i, `lag` ticks ago, against signal j now. The lag axis runs from 0 to
+        `max_lag`; what is not tested is 0 and 1.
+    parents
+        For every signal the set that the first stage found, strongest first, as (signal, lag).
+    graph
+        Links with ``p_value <= alpha``, and those that knowledge requires.
+    alpha, max_lag, min_lag, windows
+        How it was found; `windows` is the number of samples of each test.
+    """
+
+    signals: tuple[str, ...]
+    value: Floats
+    p_value: Floats
+    parents: dict[str, list[tuple[str, int]]]
+    graph: CausalGraph
+    alpha: float
+    max_lag: int
+    min_lag: int
+    windows: int
+
+
+def pcmci(
+    values: ArrayLike | LaggedMoments,
+    *,
+    max_lag: int | None = None,
+    min_lag: int = 1,
+    alpha: float = 0.05,
+    signals: Sequence[str] | None = None,
+    starts: Sequence[int] = (0,),
+    fdr: bool = False,
+    constraints: Constraints | None = None,
+    progress: Progress | None = None,
+) -> DiscoveryResult:
+    """PCMCI with partial correlation, from rows or from moments.
+
+    Parameters
+    ----------
+    values
+        Ticks × signals (NaN is missing; windows with a missing value are left out), or the
+        `LaggedMoments` of them, which give the same result.
+    max_lag
+        Longest lag in ticks; needed unless moments are given.
+    min_lag
+        1, or 0 to test links within one tick too (found in both directions).
+    alpha
+        Level of both stages: a link needs a p-value of at most this.
+    signals
+        Names; ``x0``, ``x1``, … if not given.
+    starts
+        Row numbers at which a new stretch begins.
+    fdr
+        Correct the p-values for the number of tests (Benjamini–Hochberg).
+    constraints
+        Links that knowledge forbids or requires.
+    progress
+        Told the share of the work done.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(1000, 2))
+    >>> rows[1:, 1] += 0.8 * rows[:-1, 0]
+    >>> [str(link) for link in pcmci(rows, max_lag=2, alpha=1e-4).graph]
+    ['x0 →(1) x1']
+    """
+    if isinstance(values, LaggedMoments):
+        moments = values
+        if max_lag is not None and max_lag != moments.max_lag:
+            msg = f"max_lag is {max_lag}, but the moments were taken for {moments.max_lag}."
+            raise SettingError(msg)
+    else:
+        if max_lag is None:
+            msg = "max_lag is needed: how many ticks back may a cause lie?"
+            raise SettingError(msg)
+        rows = np.asarray(values, dtype=np.float64)
+        if rows.ndim != 2:
+            msg = f"values has {rows.ndim} dimension(s); expected ticks × signals."
+            raise SettingError(msg)
+        names = [f"x{k}" for k in range(rows.shape[1])] if signals is None else signals
+        moments = LaggedMoments(names, max_lag=max_lag)
+        bounds = sorted({0, *starts, len(rows)})
+        for start, stop in zip(bounds, bounds[1:], strict=False):
+            moments.new_stretch()
+            moments.update(rows[start:stop])
+    return run_pcmci(
+        PartialCorrelation(moments),
+        moments.signals,
+        min_lag=min_lag,
+        alpha=alpha,
+        fdr=fdr,
+        constraints=constraints,
+        progress=progress,
+    )
+
+
+def run_pcmci(
+    test: TestInBulk,
+    signals: Sequence[str],
+    *,
+    min_lag: int = 1,
+    alpha: float = 0.05,
+    fdr: bool = False,
+    constraints: Constraints | None = None,
+    progress: Progress | None = None,
+) -> DiscoveryResult:
+    """PCMCI with any independence test; see :func:`pcmci` for the parameters."""
+    if min_lag not in (0, 1):
+        msg = f"min_lag is {min_lag}; it must be 0 or 1."
+        raise SettingError(msg)
+    if not 0.0 < alpha < 1.0:
+        msg = f"alpha is {alpha:g}; it must lie between 0 and 1."
+        raise SettingError(msg)
+    number, max_lag = test.signals, test.max_lag
+    allowed = np.ones((number, number, max_lag + 1), dtype=bool)
+    required = np.zeros_like(allowed)
+    if constraints is not None:
+        allowed &= constraints.allowed
+        required |= constraints.required
+    allowed[:, :, :min_lag] = False
+    allowed[np.arange(number), np.arange(number), 0] = False
+    required &= allowed
+
+    report = progress or (lambda share: None)
+    parents: list[Ints] = []
+    for found in spread(
+        lambda target: find_parents(test, target, alpha, allowed, required), range(number)
+    ):
+        parents.append(found)
+        report(0.5 * len(parents) / number)
+    value, p_value = momentary_tests(test, parents, allowed, lambda s: report(0.5 + 0.5 * s))
+    if fdr:
+        p_value[allowed] = _benjamini_hochberg(p_value[allowed])
+    kept = (allowed & (p_value <= alpha)) | required
+    graph = CausalGraph(
+        signals,
+        {
+            Link(signals[i], signals[j], int(lag)): Strength(
+                float(value[i, j, lag]), float(p_value[i, j, lag])
+            )
+            for i, j, lag in np.argwhere(kept)
+        },
+    )
+    named = {
+        signals[j]: [(signals[node % number], int(node // number)) for node in parents[j]]
+        for j in range(number)
+    }
+    return DiscoveryResult(
+        signals=tuple(signals),
+        value=value,
+        p_value=p_value,
+        parents=named,
+        graph=graph,
+        alpha=alpha,
+        max_lag=max_lag,
+        min_lag=min_lag,
+        windows=test.windows,
+    )
+
+
+def find_parents(
+    test: TestInBulk,
+    target: int,
+    alpha: float,
+    allowed: NDArray[np.bool_],
+    required: NDArray[np.bool_],
+) -> Ints:
+    """First stage: the nodes that stay dependent on the target, strongest first.
+
+    Candidates are tested given none, one, two … of the strongest *other* candidates; the
+    independent ones drop out after each round, the others are sorted anew by the smallest value
+    seen so far.
+    """
+    number = test.signals
+    source, lag = np.nonzero(allowed[:, target, 1:])
+    lag += 1
+    ordered = np.asarray(lag * number + source, dtype=np.intp)
+    fixed = required[source, target, lag]
+    smallest = np.full(len(ordered), np.inf)
+    place = np.arange(len(ordered))
+    depth = 0
+    while len(ordered) > depth:
+        values, p_values = test.given_others(target, ordered, depth)
+        values, p_values = np.where(fixed, 1.0, values), np.where(fixed, 0.0, p_values)
+        smallest = np.minimum(smallest, np.abs(values))
+        stays = p_values <= alpha
+        # Ties keep their first order, so the result does not depend on the sort used.
+        order = np.lexsort((place[stays], -smallest[stays]))
+        ordered, smallest, place, fixed = (
+            column[stays][order] for column in (ordered, smallest, place, fixed)
+        )
+        depth += 1
+    return ordered
+
+
+def momentary_tests(
+    test: TestInBulk,
+    parents: Sequence[Ints],
+    allowed: NDArray[np.bool_],
+    progress: Progress,
+) -> tuple[Floats, Floats]:
+    """Second stage: each link given the parents of its target and the shifted ones of its source.
+
+    Returns
+    -------
+    value, p_value
+        ``[i, j, lag]``; 0 and 1 where a link is not allowed.
+    """
+    number = test.signals
+    value = np.zeros(allowed.shape)
+    p_value = np.ones(allowed.shape)
+    padded = np.full((number, max(map(len, parents), default=0)), -1, dtype=np.intp)
+    for signal, found in enumerate(parents):
+        padded[signal, : len(found)] = found
+
+    def one(target: int) -> None:
+        source, lag = np.nonzero(allowed[:, target, :])
+        x = np.asarray(lag * number + source, dtype=np.intp)
+        shifted = np.where(padded[source] >= 0, padded[source] + (lag * number)[:, None], -1)
+        shifted[np.isin(shifted, parents[target])] = -1
+        sets = np.column_stack([shifted, x, np.full_like(x, target)])
+        # A link from one of the parents is tested given the other ones; all other links are
+        # tested given all of them, which is what makes the second stage cheap.
+        inside = np.isin(x, parents[target])
+        for rows in _by_size(sets, np.flatnonzero(~inside)):
+            ask(target, source[rows], lag[rows], parents[target], sets[rows])
+        rows = np.flatnonzero(inside)
+        if len(rows):
+            others = np.where(parents[target] == x[rows, None], -1, parents[target])
+            whole = np.column_stack([others, sets[rows]])
+            ask(target, source[rows], lag[rows], parents[target][:0], whole)
+
+    def ask(target: int, source: Ints, lag: Ints, shared: Ints, sets: Ints) -> None:
+        answer = test.given_sets(shared, _packed(sets))
+        value[source, target, lag], p_value[source, target, lag] = answer
+
+    for done, _ in enumerate(spread(one, range(number)), start=1):
+        progress(done / number)
+    return value, p_value
+
+
+def _by_size(sets: Ints, rows: Ints) -> list[Ints]:
+    """`rows` in groups with about equally many conditions: asked together they need less padding."""
+    size = ((sets[rows] >= 0).sum(axis=1) + 3) // 4
+    return [rows[size == one] for one in np.unique(size)]
+
+
+def _packed(sets: Ints) -> Ints:
+    """Rows with their conditions moved together, without columns that no row needs."""
+    width = int((sets >= 0).sum(axis=1).max())
+    order = np.argsort(sets[:, :-2] < 0, axis=1, kind="stable")[:, : width - 2]
+    return np.column_stack([np.take_along_axis(sets[:, :-2], order, axis=1), sets[:, -2:]])
+
+
+def _benjamini_hochberg(p_values: Floats) -> Floats:
+    """P-values corrected so that `alpha` bounds the expected share of false links."""
+    order = np.argsort(p_values)
+    ranks = np.arange(1, len(p_values) + 1)
+    steps = p_values[order] * len(p_values) / ranks
+    corrected = np.empty_like(p_values)
+    corrected[order] = np.minimum(1.0, np.minimum.accumulate(steps[::-1])[::-1])
+    return corrected
