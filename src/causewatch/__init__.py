@@ -1,1 +1,67 @@
-"""causewatch."""
+"""Learn which signals of a plant cause which others, and explain when that changes.
+
+The public names are loaded when they are first used, so that ``import causewatch`` and the command
+line start at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from causewatch.data import Sample, TimeTable, open_table, read_table, replay
+    from causewatch.discovery import Knowledge, LaggedMoments, load_knowledge, pcmci
+    from causewatch.errors import CausewatchError
+    from causewatch.explain import draw
+    from causewatch.graph import CausalGraph, Link, Strength
+    from causewatch.model import Mechanism, NormalModel, learn, load
+    from causewatch.preprocess import Finding
+
+_HOME = {
+    "causewatch.data": ("Sample", "TimeTable", "open_table", "read_table", "replay"),
+    "causewatch.discovery": ("Knowledge", "LaggedMoments", "load_knowledge", "pcmci"),
+    "causewatch.errors": ("CausewatchError",),
+    "causewatch.explain": ("draw",),
+    "causewatch.graph": ("CausalGraph", "Link", "Strength"),
+    "causewatch.model": ("Mechanism", "NormalModel", "learn", "load"),
+    "causewatch.preprocess": ("Finding",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__version__ = version("causewatch")
+__all__ = [
+    "CausalGraph",
+    "CausewatchError",
+    "Finding",
+    "Knowledge",
+    "LaggedMoments",
+    "Link",
+    "Mechanism",
+    "NormalModel",
+    "Sample",
+    "Strength",
+    "TimeTable",
+    "draw",
+    "learn",
+    "load",
+    "load_knowledge",
+    "open_table",
+    "pcmci",
+    "read_table",
+    "replay",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        message = f"module 'causewatch' has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from causewatch.cli import simulate
+from causewatch.cli import inspect, learn, simulate
 from causewatch.cli.options import Verbose
 from causewatch.errors import CausewatchError
 
 __all__ = ["build", "main"]
 
-COMMANDS = (simulate,)
+COMMANDS = (simulate, learn, inspect)
 """Modules with a ``register(app)`` function, in the order in which ``--help`` lists them."""
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130

@@ -12,7 +12,7 @@ from typing import Any
 
 from causewatch.errors import SettingError
 
-__all__ = ["print_json", "progress", "refuse_existing", "write_atomically"]
+__all__ = ["print_json", "progress", "progress_of", "refuse_existing", "write_atomically"]
 
 
 def print_json(data: Any) -> None:
@@ -64,8 +64,20 @@ def progress(description: str) -> Iterator[Callable[[float], None]]:
     The function it gives takes the share that is done, from 0 to 1; until it is called, the length
     of the work counts as unknown.
     """
+    with progress_of() as tell:
+        tell(description, None)
+        yield lambda share: tell(description, share)
+
+
+@contextmanager
+def progress_of() -> Iterator[Callable[[str, float | None], None]]:
+    """As :func:`progress`, for work of several kinds.
+
+    The function it gives takes what is being done and the share of it that is done (None: not
+    known).
+    """
     if not sys.stderr.isatty():
-        yield lambda share: None
+        yield lambda what, share: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -78,5 +90,10 @@ def progress(description: str) -> Iterator[Callable[[float], None]]:
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task(description, total=None)
-        yield lambda share: bar.update(task, total=1.0, completed=share)
+        task = bar.add_task("starting", total=None)
+
+        def tell(what: str, share: float | None) -> None:
+            total = None if share is None else 1.0
+            bar.update(task, description=what, total=total, completed=share or 0.0)
+
+        yield tell

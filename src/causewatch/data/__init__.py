@@ -1,6 +1,6 @@
 """Tables in: files, dataframes and event lists become signals over time."""
 
-from causewatch.data.source import open_table, read_table, replay
+from causewatch.data.source import TableOptions, open_table, read_table, replay
 from causewatch.data.spans import Span, format_duration, parse_duration, parse_span
 from causewatch.data.table import (
     Clock,
@@ -18,6 +18,7 @@ __all__ = [
     "Sample",
     "SourceFile",
     "Span",
+    "TableOptions",
     "TableSource",
     "TimeTable",
     "format_duration",

@@ -83,18 +83,17 @@ def read_numbers(cells: pl.Series, decimal: str = ".") -> Numbers:
         numbers = text.cast(pl.Float64, strict=False)
     else:
         numbers = cells.cast(pl.Float64, strict=False)
-    values = numbers.fill_null(np.nan).to_numpy().copy()
+    values = numbers.to_numpy().copy()
     bad = np.zeros(0, dtype=np.intp)
-    if text is not None:
+    if text is not None and numbers.null_count() > text.null_count():
         failed = (numbers.is_null() & text.is_not_null()).arg_true()
-        if len(failed):
-            words = text.gather(failed).str.strip_chars().str.to_lowercase()
-            second = words.cast(pl.Float64, strict=False).fill_null(
-                words.replace_strict(WORDS, default=None, return_dtype=pl.Float64)
-            )
-            at = failed.to_numpy().astype(np.intp)
-            values[at] = second.fill_null(np.nan).to_numpy()
-            bad = at[(second.is_null() & ~words.is_in(list(MISSING))).to_numpy()]
+        words = text.gather(failed).str.strip_chars().str.to_lowercase()
+        second = words.cast(pl.Float64, strict=False).fill_null(
+            words.replace_strict(WORDS, default=None, return_dtype=pl.Float64)
+        )
+        at = failed.to_numpy().astype(np.intp)
+        values[at] = second.to_numpy()
+        bad = at[(second.is_null() & ~words.is_in(list(MISSING))).to_numpy()]
     infinite = np.flatnonzero(np.isinf(values))
     values[infinite] = np.nan
     return Numbers(values, bad, infinite)

@@ -95,7 +95,7 @@ def find_time(
         return None
     _, best, guessed = min(found, key=lambda entry: entry[0])
     if guessed:
-        _note_guess(raw, best, tally)
+        _note_guess(raw, tally)
     return best
 
 
@@ -120,6 +120,14 @@ def choose_signals(
                 "text_column",
                 f"Column {shorten(column)!r} was left out: it holds text, e.g. "
                 f"{shorten(str(cells[row]))!r} in {raw.place(row)} of {raw.name}.",
+                about=column,
+            )
+            continue
+        if plain(column) in TIME_NAMES and _is_time(cells, column, raw.decimal):
+            tally.add(
+                "second_time",
+                f"Column {shorten(column)!r} was left out: it holds times, and another column is "
+                "the time.",
                 about=column,
             )
             continue
@@ -161,7 +169,7 @@ def _named(
             raise TableError(message)
         best = TimeColumn((column,), form)
     if guessed:
-        _note_guess(raw, best, tally)
+        _note_guess(raw, tally)
     return best
 
 
@@ -171,7 +179,7 @@ def _by_format(
     """The column that reads best with the user's time format."""
     form = CustomTimes(time_format)
     candidates = [c for c in (*usual, *head.columns[:1]) if head[c].dtype == pl.String]
-    shares = {column: float(form.parse(head[column]).ok.mean()) for column in candidates}
+    shares = {column: form.parse(head[column]).share for column in candidates}
     best = max(candidates, key=lambda column: shares[column], default=None)
     if best is None or shares[best] == 0.0:
         message = (
@@ -217,6 +225,11 @@ def _is_moving(form: TimeFormat, cells: pl.Series) -> bool:
     return not isinstance(form, NumberTimes) or float(np.mean(steps >= 0)) >= 0.9
 
 
+def _is_time(cells: pl.Series, name: str, decimal: str) -> bool:
+    form, _ = detect_format(cells, name, decimal)
+    return form is not None and _is_moving(form, cells)
+
+
 def _rank(form: TimeFormat, cells: pl.Series) -> int:
     """Which of several time columns is better: full times, then numbers, then a date alone."""
     if isinstance(form, ClockTimes):
@@ -226,7 +239,7 @@ def _rank(form: TimeFormat, cells: pl.Series) -> int:
     return 2 if isinstance(form, NumberTimes) else 0
 
 
-def _note_guess(raw: RawTable, column: TimeColumn, tally: Tally) -> None:
+def _note_guess(raw: RawTable, tally: Tally) -> None:
     tally.add(
         "day_or_month_first",
         f"The times of {raw.name} do not tell day and month apart and were read day first; give "

@@ -20,6 +20,7 @@ BLANKS = " "
 """The separator that stands for runs of blanks and tabs."""
 
 SEPARATORS = ("\t", ";", "|", ",")
+SPELLED = {"tab": "\t", "\\t": "\t", "space": BLANKS, "blank": BLANKS}
 SAMPLE = 200
 MOST_TITLES = 20
 
@@ -66,6 +67,7 @@ def detect_dialect(
     separator, decimal
         What the user says they are; detected if None.
     """
+    separator = SPELLED.get(separator, separator) if separator else separator
     if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
         message = f"The separator {separator!r} is not one character such as ',' or ';'."
         raise SettingError(message)
@@ -130,6 +132,13 @@ def _is_value(cell: str) -> bool:
     """Whether a cell is a number, a time, or a word for one of these or for missing."""
     text = cell.strip().lower()
     if text in MISSING or text in WORDS or _COMMA.match(text):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        if not any(letter.isdigit() for letter in text):
+            return False
+    else:
         return True
     found, _ = detect_format(pl.Series([text], dtype=pl.String), "", ".")
     return found is not None

@@ -88,7 +88,7 @@ def open_spreadsheet(path: Path) -> FrameTable:
         raise TableError(message) from error
     tally.add(
         "title_rows",
-        f"{{count}} rows above the header of {path.name} were skipped.",
+        f"Rows above the header of {path.name}, skipped: {{count}}.",
         layout.skip - int(layout.has_header),
         path.name,
     )
@@ -106,22 +106,19 @@ def open_file(path: Path, separator: str | None, decimal: str | None) -> RawTabl
     if path.is_dir():
         message = f"{shorten(str(path), 200)!r} is a folder; name the files in it instead."
         raise TableError(message)
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(8)
-        if not start:
-            message = f"{path.name} is empty; a table with at least two rows is needed."
-            raise TableError(message)
-        if start.startswith(b"PAR1"):
-            return ParquetTable(path)
-        if path.suffix.lower() in SPREADSHEETS:
-            return open_spreadsheet(path)
-        if start.startswith((b"PK\x03\x04", b"7z\xbc\xaf", b"BZh", b"\x28\xb5\x2f\xfd")):
-            message = f"{path.name} is an archive; unpack it first (only gzip is read directly)."
-            raise TableError(message)
-        return TextTable(path, separator, decimal)
-    except OSError as error:
-        raise unreadable(path.name, error) from error
+    with path.open("rb") as stream:
+        start = stream.read(8)
+    if not start:
+        message = f"{path.name} is empty; a table with at least two rows is needed."
+        raise TableError(message)
+    if start.startswith(b"PAR1"):
+        return ParquetTable(path)
+    if path.suffix.lower() in SPREADSHEETS:
+        return open_spreadsheet(path)
+    if start.startswith((b"PK\x03\x04", b"7z\xbc\xaf", b"BZh", b"\x28\xb5\x2f\xfd")):
+        message = f"{path.name} is an archive; unpack it first (only gzip is read directly)."
+        raise TableError(message)
+    return TextTable(path, separator, decimal)
 
 
 def unreadable(name: str, error: OSError) -> TableError:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from causewatch.data.notes import Tally
 from causewatch.data.raw import block_rows, clean_names
 from causewatch.data.table import SourceFile
-from causewatch.errors import TableError
+from causewatch.errors import TableError, shorten
 
 __all__ = ["FrameTable", "from_array", "from_dataframe"]
 
@@ -101,9 +101,13 @@ def from_dataframe(native: Any) -> FrameTable | None:
                 hint += "_index"
             extra = [_index_times(index, hint)]
         native = native.set_axis(list(names), axis=1)
-    frame = nw.from_native(native, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect("polars")
+    try:
+        frame = nw.from_native(native, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect("polars")
+    except nw.exceptions.NarwhalsError as error:
+        message = f"The dataframe cannot be read ({shorten(str(error), 200)})."
+        raise TableError(message) from error
     if not isinstance(frame, nw.DataFrame):
         return None
     if frame.implementation.is_pandas():

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from causewatch.data.cells import read_numbers
+from causewatch.data.cells import is_supported, read_numbers
 from causewatch.data.columns import TIME_NAMES, find_time, plain
 from causewatch.data.frames import FrameTable
 from causewatch.data.notes import Tally
@@ -62,9 +62,11 @@ def is_long(raw: RawTable, time: str | None) -> bool:
     if roles is None or len(raw.columns) > 8:
         return False
     tags = raw.head()[roles.tag].drop_nulls()
-    if tags.dtype.is_numeric() or not len(tags):
-        return False
-    return tags.n_unique() < len(tags)
+    return (
+        is_supported(tags.dtype)
+        and read_numbers(tags, raw.decimal).is_text
+        and tags.n_unique() < len(tags)
+    )
 
 
 def read_long(
@@ -112,7 +114,7 @@ def choose_grid(
     span = max((int(time.max() - time.min()) for _, time in events if len(time)), default=0)
     least = span * max(tags, 1) // MOST_CELLS
     if grid is not None:
-        step = round((parse_duration(grid) if isinstance(grid, str) else grid) * NANOSECONDS)
+        step = round(parse_duration(str(grid)) * NANOSECONDS)
         if step <= least:
             message = (
                 f"A grid of {grid} makes too large a table for {format_duration(span / 1e9)} and "
@@ -164,7 +166,7 @@ def _events(raw: RawTable, time: str | None, time_format: str | None, tally: Tal
         raise TableError(message)
     tally.add(
         "bad_times",
-        f"{{count}} events of {raw.name} without a readable time or tag were dropped.",
+        f"Events of {raw.name} without a readable time or tag, dropped: {{count}}.",
         unusable,
         raw.name,
     )
@@ -177,7 +179,7 @@ def _events(raw: RawTable, time: str | None, time_format: str | None, tally: Tal
         poor = ~quality.fill_null("").is_in(GOOD).to_numpy()
         tally.add(
             "bad_quality",
-            f"{{count}} events of {raw.name} are not of good quality and count as missing.",
+            f"Events of {raw.name} that are not of good quality and count as missing: {{count}}.",
             int((poor & usable).sum()),
             raw.name,
         )
@@ -210,14 +212,15 @@ def _number_tags(files: Sequence[_Events], tally: Tally) -> list[str]:
     text = [tag for tag, n in bad.items() if n > 0.05 * (n + good[tag])]
     tally.add(
         "text_column",
-        f"{{count}} tags were left out because their values are text: {listing(text)}.",
+        f"Tags left out because their values are text: {listing(text)}.",
         len(text),
     )
     for tag, n in bad.items():
         if tag not in text:
             tally.add(
                 "text_cells",
-                f"{{count}} values of tag {shorten(tag)!r} are no numbers and count as missing.",
+                f"Values of tag {shorten(tag)!r} that are no numbers: {{count}}; they count as "
+                "missing.",
                 n,
                 tag,
             )
@@ -277,7 +280,8 @@ def _steps(tag: NDArray[np.intp], time: NDArray[np.int64]) -> NDArray[np.int64]:
     """Times between events of the same tag."""
     order = np.lexsort((time, tag))
     steps = np.diff(time[order])
-    return steps[(np.diff(tag[order]) == 0) & (steps > 0)]
+    found: NDArray[np.int64] = steps[(np.diff(tag[order]) == 0) & (steps > 0)]
+    return found
 
 
 def _round_down(nanoseconds: float) -> float:

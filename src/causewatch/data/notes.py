@@ -29,6 +29,10 @@ class Tally:
         for (kind, about), (count, text) in other._found.items():
             self.add(kind, text, count, about)
 
+    def count(self, kind: str) -> int:
+        """How often `kind` was counted so far."""
+        return sum(count for (found, _), (count, _) in self._found.items() if found == kind)
+
     def notes(self) -> tuple[Note, ...]:
         """Everything so far, in the order in which it was first seen."""
         return tuple(

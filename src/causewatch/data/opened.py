@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from causewatch.data.files import unreadable
 from causewatch.data.notes import Tally
 from causewatch.data.order import IRREGULAR_SHARE, Pace
 from causewatch.data.reader import Piece, Plan, read_pieces
-from causewatch.data.spans import Span
+from causewatch.data.spans import Span, format_duration
 from causewatch.data.table import NANOSECONDS, Clock, Note, SourceFile, TimeTable, format_time
 from causewatch.errors import TableError, listing, shorten
 
@@ -71,7 +72,7 @@ class Excluder:
                 raise TableError(message)
             tally.add(
                 "excluded",
-                f"{{count}} rows of the span {shorten(span.text)!r} were excluded.",
+                f"Rows excluded by the span {shorten(span.text)!r}: {{count}}.",
                 hits,
                 span.text,
             )
@@ -134,14 +135,13 @@ class OpenedTable:
         tally.extend(self._opening)
         excluder = Excluder(self._exclude, self.clock)
         seen = np.zeros(len(self.signals), dtype=np.bool_)
-        total = starts = 0
+        total = 0
         for piece in self._pieces(excluder, tally):
             seen |= np.isfinite(piece.values).any(axis=0)
             total += len(piece)
-            starts += int(piece.start.sum())
             for begin in range(0, len(piece), rows):
                 yield self._table(piece.take(slice(begin, begin + rows)))
-        self._finish(tally, seen, total, starts)
+        self._finish(tally, seen, total)
         excluder.finish(tally)
         if total < 2:
             names = ", ".join(plan.raw.name for plan in self._plans)
@@ -175,16 +175,20 @@ class OpenedTable:
             labels=piece.labels,
         )
 
-    def _finish(self, tally: Tally, seen: np.ndarray, total: int, starts: int) -> None:
+    def _finish(self, tally: Tally, seen: NDArray[np.bool_], total: int) -> None:
         """Notes that can only be made at the end."""
         empty = [name for name, found in zip(self.signals, seen, strict=True) if not found]
-        tally.add(
-            "empty_columns", f"{{count}} columns hold no value: {listing(empty)}.", len(empty)
-        )
-        if starts > IRREGULAR_SHARE * total and not self._pace.irregular:
+        tally.add("empty_columns", f"Columns without any value: {listing(empty)}.", len(empty))
+        if total < len(self.signals):
+            tally.add(
+                "more_columns_than_rows",
+                f"There are {len(self.signals):,} signals but only {total:,} rows; is the table "
+                "stored with rows and columns exchanged?",
+            )
+        if (gaps := tally.count("gaps")) > IRREGULAR_SHARE * total:
             tally.add(
                 "short_stretches",
-                f"{{count}} of {total:,} rows begin a new stretch; the first rows are "
-                f"{self.interval:.6g} s apart, later ones are not.",
-                starts,
+                f"Gaps between {total:,} rows: {{count}}; the interval of the first rows, "
+                f"{format_duration(self.interval)}, does not fit the others.",
+                gaps,
             )

@@ -145,24 +145,22 @@ class Orderer:
         before[1:] = time[begin : stop - 1]
         steps = time[begin:stop] - before
         gaps = np.flatnonzero(steps > self._pace.gap)
-        switch = next(
-            (at for at in gaps if self._is_switch(before[at], time[begin + at], HOUR)), -1
-        )
+        switch = self._first_switch(before, time[begin:stop], gaps)
         if switch >= 0:
             gaps = gaps[gaps < switch]
             steps = steps[:switch]
-            stop = begin + int(switch)
+            stop = begin + switch
         if len(gaps):
             start[begin + gaps] = True
             self._tally.add(
                 "gaps",
-                f"{{count}} gaps of more than {self._pace.gap / NANOSECONDS:.6g} s, the first "
+                f"Gaps of more than {self._pace.gap / NANOSECONDS:.6g} s: {{count}}, the first "
                 f"before {self._show(int(time[begin + gaps[0]]))}; each begins a new stretch.",
                 len(gaps),
             )
         self._tally.add(
             "duplicate_times",
-            "{count} rows have the same time as the row before; they were kept.",
+            "Rows with the same time as the row before: {count}; they were kept.",
             int(np.count_nonzero((steps == 0) & ~start[begin:stop])),
         )
         if stop > begin:
@@ -200,7 +198,7 @@ class Orderer:
             keep[row : row + late] = False
             self._tally.add(
                 "late_rows",
-                f"{{count}} rows came late, the first with time {self._show(int(time[row]))} after "
+                f"Late rows: {{count}}, the first with time {self._show(int(time[row]))} after "
                 f"{self._show(self._last)}; they were dropped.",
                 late,
             )
@@ -208,15 +206,23 @@ class Orderer:
         start[row] = True
         self._tally.add(
             "clock_jumps",
-            f"The time jumps back {{count}} times, first from {self._show(self._last)} to "
+            f"Jumps back in time: {{count}}, the first from {self._show(self._last)} to "
             f"{self._show(int(time[row]))}; each jump begins a new stretch.",
         )
         self._last = int(time[row])
         return row
 
+    def _first_switch(self, before: Times, after: Times, gaps: NDArray[np.intp]) -> int:
+        """Position of the first gap that is a clock set forward by an hour; -1 if there is none."""
+        off = after[gaps] - before[gaps] - self._pace.interval - HOUR
+        for at in gaps[np.abs(off) <= 2 * self._pace.interval].tolist():
+            if self._is_switch(int(before[at]), int(after[at]), HOUR):
+                return int(at)
+        return -1
+
     def _is_switch(self, before: int, after: int, jump: int) -> bool:
         """Whether the step from `before` to `after` is a daylight-saving change by `jump`."""
-        off = int(after) - int(before) - self._pace.interval - jump
+        off = after - before - self._pace.interval - jump
         if not self._switches or abs(off) > 2 * self._pace.interval:
             return False
         return any(_is_switch_night(t - self._shift) for t in (before, after))
@@ -225,7 +231,7 @@ class Orderer:
         """Undo a change of the clock at `row`: move it and all later rows."""
         self._tally.add(
             "daylight_saving",
-            f"{{count}} daylight-saving changes, the first at "
+            f"Daylight-saving changes: {{count}}, the first at "
             f"{self._show(int(time[row]) - self._shift)}; later times were moved by the hour, so "
             "that there is neither gap nor overlap.",
         )

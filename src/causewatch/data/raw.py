@@ -94,13 +94,13 @@ def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, .
         found.append(unique)
     tally.add(
         "duplicate_names",
-        f"{{count}} column names of {source} repeat an earlier one and became {listing(repeated)}.",
+        f"Repeated column names of {source} became {listing(repeated)}.",
         len(repeated),
         source,
     )
     tally.add(
         "empty_names",
-        f"{{count}} columns of {source} have no name and are called {listing(unnamed)}.",
+        f"Columns of {source} without a name are called {listing(unnamed)}.",
         len(unnamed),
         source,
     )

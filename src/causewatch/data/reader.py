@@ -98,14 +98,14 @@ class _Converter:
         values = np.empty((len(frame), len(plan.signals)))
         for position, column in enumerate(plan.signals):
             values[:, position] = self._numbers(frame[column])
-        empty = np.isnan(values).all(axis=1)
+        empty = np.isfinite(values).sum(axis=1) == 0
         self._tally.add(
             "empty_rows",
-            f"{{count}} rows hold no value at all, the first in {self._place(empty)}; they were "
+            f"Rows without any value: {{count}}, the first in {self._place(empty)}; they were "
             "dropped.",
             int(empty.sum()),
         )
-        keep = ~empty
+        keep = np.logical_not(empty)
         if plan.time is None:
             first = self._offset + self.rows
             time = np.arange(first, first + len(frame), dtype=np.int64) * NANOSECONDS
@@ -128,7 +128,8 @@ class _Converter:
             raise TableError(message)
         self._tally.add(
             "bad_times",
-            f"{{count}} rows were dropped because their time cannot be read: {self._first_bad}.",
+            f"Rows whose time cannot be read: {{count}}, the first: {self._first_bad}; they were "
+            "dropped.",
             self._bad_times,
             self._plan.raw.name,
         )
@@ -137,16 +138,16 @@ class _Converter:
         column = cells.name
         numbers = read_numbers(cells, self._plan.raw.decimal)
         for kind, found, what in (
-            ("text_cells", numbers.bad, "are no numbers"),
-            ("infinite", numbers.infinite, "are infinite or too large"),
+            ("text_cells", numbers.bad, "that are no numbers"),
+            ("infinite", numbers.infinite, "that are infinite or too large"),
         ):
             if len(found):
                 row = int(found[0])
                 self._tally.add(
                     kind,
-                    f"{{count}} cells of column {shorten(column)!r} {what} and count as missing, "
-                    f"the first {shorten(str(cells[row]))!r} in "
-                    f"{self._plan.raw.place(self.rows + row)} of {self._plan.raw.name}.",
+                    f"Cells of column {shorten(column)!r} {what}: {{count}}, the first "
+                    f"{shorten(str(cells[row]))!r} in {self._plan.raw.place(self.rows + row)} of "
+                    f"{self._plan.raw.name}; they count as missing.",
                     len(found),
                     column,
                 )

@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,16 @@ from numpy.typing import NDArray
 from causewatch.data.notes import Tally
 from causewatch.errors import TableError
 
-__all__ = ["LONGEST_RECORD", "BlockReader", "count_cells", "record_ends"]
+__all__ = ["BlockReader", "collapse_blanks", "count_cells", "record_ends"]
 
 LONGEST_RECORD = 8 << 20
 """A record (line) longer than this many bytes is taken for an unclosed quotation mark."""
 
 NEWLINE, QUOTE, RETURN = 10, 34, 13
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
 class _Hashing(io.RawIOBase):
@@ -36,7 +40,7 @@ class _Hashing(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any) -> int:
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         self.digest.update(data)
@@ -71,9 +75,9 @@ class BlockReader:
         name = self._path.name
         with self._path.open("rb") as file:
             hashing = _Hashing(file)
-            raw: IO[bytes] = io.BufferedReader(hashing, 1 << 20)
-            compressed = raw.peek(2)[:2] == b"\x1f\x8b"  # type: ignore[attr-defined]
-            stream = gzip.GzipFile(fileobj=raw) if compressed else raw
+            raw = io.BufferedReader(hashing, 1 << 20)
+            compressed = raw.peek(2)[:2] == b"\x1f\x8b"
+            stream: _Readable = gzip.GzipFile(fileobj=raw) if compressed else raw
             try:
                 yield from self._records(stream)
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -86,7 +90,7 @@ class BlockReader:
                 pass
             self.sha256 = hashing.digest.hexdigest()
 
-    def _records(self, stream: IO[bytes]) -> Iterator[bytes]:
+    def _records(self, stream: _Readable) -> Iterator[bytes]:
         line = 1
         rest = b""
         for piece in self._text(stream):
@@ -103,8 +107,8 @@ class BlockReader:
                 raise self._too_long(line)
             yield self._utf8(rest + b"\n", line)
 
-    def _text(self, stream: IO[bytes]) -> Iterator[bytes]:
-        """The stream's content in ASCII-compatible pieces with ``\\n`` at line ends."""
+    def _text(self, stream: _Readable) -> Iterator[bytes]:
+        """The stream's content in ASCII-compatible pieces with newlines at line ends."""
         piece = stream.read(self._size)
         while 0 < len(piece) < 4096 and (more := stream.read(4096)):
             piece += more
@@ -205,8 +209,8 @@ def _utf16(start: bytes) -> str | None:
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16-le" if start.startswith(codecs.BOM_UTF16_LE) else "utf-16-be"
     even, odd = start[0::2], start[1::2]
-    if len(start) >= 4 and start.isascii() and odd.count(0) > 0.9 * len(odd) and 0 not in even:
+    if len(start) >= 4 and odd.count(0) > 0.9 * len(odd) and 0 not in even:
         return "utf-16-le"
-    if len(start) >= 4 and start.isascii() and even.count(0) > 0.9 * len(even) and 0 not in odd:
+    if len(start) >= 4 and even.count(0) > 0.9 * len(even) and 0 not in odd:
         return "utf-16-be"
     return None

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
 
 from causewatch.data.cells import read_labels
 from causewatch.data.columns import TimeColumn, choose_signals, find_time
-from causewatch.data.files import open_file
+from causewatch.data.files import open_file, unreadable
 from causewatch.data.frames import from_array, from_dataframe
 from causewatch.data.long import is_long, read_long
 from causewatch.data.notes import Tally
@@ -25,7 +25,21 @@ from causewatch.data.table import NANOSECONDS, Sample, TableSource, TimeTable
 from causewatch.data.times import CustomTimes, TextTimes
 from causewatch.errors import SettingError, TableError, UnknownNameError, listing, shorten
 
-__all__ = ["open_table", "read_table", "replay"]
+__all__ = ["TableOptions", "open_table", "read_table", "replay"]
+
+
+class TableOptions(TypedDict, total=False):
+    """What may be said about a table; each is explained at :func:`open_table`."""
+
+    time: str | None
+    labels: str | None
+    ignore: Iterable[str]
+    exclude: Iterable[str | Span]
+    time_format: str | None
+    separator: str | None
+    decimal: str | None
+    long: bool | None
+    grid: float | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +115,17 @@ def open_table(
     )
     if isinstance(source, (TimeTable, OpenedTable)):
         return _adapt(source, options)
-    raws = [_open_one(one, options) for one in _several(source)]
-    tally = Tally()
-    for raw in raws:
-        tally.extend(raw.tally)
-    raws = _unfold(raws, options, tally)
-    return _plan(raws, options, tally)
+    try:
+        raws = [_open_one(one, options) for one in _several(source)]
+        tally = Tally()
+        for raw in raws:
+            tally.extend(raw.tally)
+        return _plan(_unfold(raws, options, tally), options, tally)
+    except OSError as error:
+        raise unreadable(Path(error.filename or "The table").name, error) from error
 
 
-def read_table(source: Any, **options: Any) -> TimeTable:
+def read_table(source: Any, **options: Unpack[TableOptions]) -> TimeTable:
     """Read a whole table into memory; parameters as for :func:`open_table`."""
     opened = open_table(source, **options)
     if isinstance(opened, TimeTable):
@@ -129,7 +145,7 @@ def read_table(source: Any, **options: Any) -> TimeTable:
     )
 
 
-def replay(source: Any, **options: Any) -> Iterator[Sample]:
+def replay(source: Any, **options: Unpack[TableOptions]) -> Iterator[Sample]:
     """The rows of a table one after the other; parameters as for :func:`open_table`.
 
     Times are datetimes (with zone UTC where a zone is known), seconds for elapsed times, and row
@@ -168,7 +184,8 @@ def _open_one(source: Any, options: _Options) -> RawTable:
     raw = from_dataframe(source)
     if raw is None:
         message = (
-            f"A {type(source).__name__} is not a table; give a path, a dataframe or a 2-D array."
+            f"An object of type {type(source).__name__} is not a table; give a path, a dataframe "
+            "or a 2-D array."
         )
         raise TableError(message)
     return raw
@@ -223,7 +240,7 @@ def _plan_next(raw: RawTable, first: Plan, options: _Options, tally: Tally) -> P
     more = [column for column in raw.columns if column not in known]
     tally.add(
         "extra_columns",
-        f"{{count}} columns of {raw.name} are not in {first.raw.name} and were left out: "
+        f"Columns of {raw.name} that {first.raw.name} does not have were left out: "
         f"{listing(more)}.",
         len(more),
         raw.name,
@@ -248,8 +265,8 @@ def _reads(time: TimeColumn, head: pl.DataFrame) -> bool:
     """Whether the times of a further file are written as in the first."""
     if not isinstance(time.format, (TextTimes, CustomTimes)):
         return isinstance(time.format, CustomTimes)
-    times = time.parse(head) if all(head[c].dtype == pl.String for c in time.columns) else None
-    return times is not None and float(times.ok.mean() if len(times.ok) else 0.0) > 0.99
+    is_text = all(head[column].dtype == pl.String for column in time.columns)
+    return is_text and time.parse(head).share > 0.99
 
 
 def _adapt(table: TimeTable | OpenedTable, options: _Options) -> TableSource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.errors import SettingError, shorten
@@ -84,9 +84,7 @@ class Span:
             if clock in ("naive", "utc") and not (bound.tzinfo and clock == "naive"):
                 moment = bound if bound.tzinfo else bound.replace(tzinfo=UTC)
                 since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-                return (
-                    since.days * 86400 + since.seconds
-                ) * NANOSECONDS + since.microseconds * 1000
+                return since // timedelta(microseconds=1) * 1000
         elif isinstance(bound, int):
             if clock == "rows":
                 return bound * NANOSECONDS

@@ -19,8 +19,13 @@ from causewatch.errors import TableError
 
 __all__ = ["TextTable"]
 
-HEAD_BYTES = 16 << 20
-BLOCK_BYTES = 16 << 20
+HEAD_BYTES = 8 << 20
+"""How much of a file is read to judge what its columns are."""
+
+BLOCK_BYTES = 8 << 20
+"""How much is parsed at a time; changes memory and speed, never the result."""
+
+FIRST_BYTES = 4 << 20
 SAMPLE_LINES = 400
 
 
@@ -33,8 +38,6 @@ class TextTable:
         The file.
     separator, decimal
         How it is written; detected if None.
-    block_bytes
-        How much is parsed at a time.
     """
 
     time_hint = None
@@ -44,16 +47,17 @@ class TextTable:
         path: Path,
         separator: str | None = None,
         decimal: str | None = None,
-        block_bytes: int = BLOCK_BYTES,
     ) -> None:
         self.name = path.name
         self.tally = Tally()
         self._path = path
-        self._block_bytes = block_bytes
         self.file: SourceFile | None = None
         self.rows = 0
         start = self._first_block()
         lines = _lines(start)
+        if start and not lines:
+            message = f"The first line of {self.name} is longer than {FIRST_BYTES >> 20} MB."
+            raise TableError(message)
         dialect = detect_dialect(lines, self.name, separator, decimal)
         self.decimal = dialect.decimal
         self._separator = dialect.separator
@@ -79,7 +83,7 @@ class TextTable:
             )
         self.tally.add(
             "title_rows",
-            f"{{count}} rows above the header of {self.name} were skipped.",
+            f"Rows above the header of {self.name}, skipped: {{count}}.",
             dialect.skip - int(dialect.has_header),
             self.name,
         )
@@ -90,8 +94,8 @@ class TextTable:
         return self._parse(_drop_records(self._first_block(), self._skip)[0], self.columns, 0)
 
     def blocks(self, columns: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
-        """All rows of `columns`, in blocks of about `block_bytes` bytes."""
-        reader = BlockReader(self._path, self._block_bytes, tally)
+        """All rows of `columns`, in blocks of about `BLOCK_BYTES`."""
+        reader = BlockReader(self._path, BLOCK_BYTES, tally)
         skip = self._skip
         rows = 0
         for block in reader:
@@ -108,7 +112,10 @@ class TextTable:
         return f"line {self._first_line + row}"
 
     def _first_block(self) -> bytes:
-        return next(iter(BlockReader(self._path, HEAD_BYTES, Tally())), b"")
+        blocks = iter(BlockReader(self._path, HEAD_BYTES, Tally()))
+        first = next(blocks, b"")
+        # A short file may end in a line without a line end, which is a block of its own.
+        return first if len(first) > HEAD_BYTES // 2 else first + next(blocks, b"")
 
     def _last_is_empty(self, start: bytes) -> bool:
         """Whether the last column of the first block holds nothing (lines end in a separator)."""
@@ -165,7 +172,7 @@ def _lines(block: bytes) -> list[str]:
     """The first records of a block as text, without line ends."""
     lines: list[str] = []
     begin = 0
-    for end in record_ends(block[: 4 << 20])[:SAMPLE_LINES].tolist():
+    for end in record_ends(block[:FIRST_BYTES])[:SAMPLE_LINES].tolist():
         lines.append(block[begin:end].decode().rstrip("\r"))
         begin = end + 1
     return lines

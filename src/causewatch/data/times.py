@@ -77,6 +77,11 @@ class Times:
     ns: NDArray[np.int64]
     ok: NDArray[np.bool_]
 
+    @property
+    def share(self) -> float:
+        """Which part of the cells is a time."""
+        return float(np.mean(self.ok)) if len(self.ok) else 0.0
+
 
 class TimeFormat(Protocol):
     """One way of writing times."""
@@ -240,13 +245,12 @@ def detect_format(cells: pl.Series, name: str, decimal: str) -> tuple[TimeFormat
     if not len(filled):
         return None, False
     few = filled.gather_every(max(1, len(filled) // 200))
-    if _share(ClockTimes().parse(few)) > 0.5:
+    if ClockTimes().parse(few).share > 0.5:
         return ClockTimes(), False
     for layout in ("year first", "month name", "compact"):
-        matches = few.str.contains(_PATTERNS[layout])
-        if matches.mean() > 0.5:
+        if few.str.contains(_PATTERNS[layout]).sum() > 0.5 * len(few):
             return TextTimes(layout, _is_zoned(few, layout)), False
-    if few.str.contains(_PATTERNS["day first"]).mean() > 0.5:
+    if few.str.contains(_PATTERNS["day first"]).sum() > 0.5 * len(few):
         return _day_or_month_first(filled)
     return _number_format(filled, name, decimal), False
 
@@ -285,10 +289,6 @@ def _number_format(cells: pl.Series, name: str, decimal: str) -> NumberTimes | N
 def _is_zoned(cells: pl.Series, layout: Layout) -> bool:
     zone = _groups(cells, _PATTERNS[layout])[8]
     return zone.is_not_null().sum() > 0.5 * len(cells)
-
-
-def _share(times: Times) -> float:
-    return float(times.ok.mean()) if len(times.ok) else 0.0
 
 
 def _groups(cells: pl.Series, pattern: str) -> list[pl.Series]:
@@ -334,4 +334,5 @@ def _offset(zone: pl.Series) -> NDArray[np.int64]:
     parts = _groups(zone, r"^([+-])(\d{2}):?(\d{2})?$")
     hours, minutes = (_integers(part).fill_null(0).to_numpy() for part in parts[1:])
     sign = np.where((parts[0] == "-").fill_null(False).to_numpy(), -1, 1)
-    return sign * (hours * 60 + minutes) * 60 * NANOSECONDS
+    ahead: NDArray[np.int64] = sign * (hours * 60 + minutes) * 60 * NANOSECONDS
+    return ahead

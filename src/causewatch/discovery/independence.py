@@ -1,7 +1,7 @@
 """What PCMCI asks of an independence test, and the linear test that answers from moments.
 
 A *node* is a signal at a lag, written ``(signal, lag)`` with the signal's number and the lag in
-ticks. PCMCI asks in bulk, in two patterns; `TestInBulk` names them. A test that knows only single
+ticks. PCMCI asks in bulk, in two patterns; `BulkTest` names them. A test that knows only single
 questions (`IndependenceTest`) is turned into one by `OneByOne`.
 """
 
@@ -17,7 +17,7 @@ from causewatch.discovery.moments import LaggedMoments
 from causewatch.errors import NotEnoughDataError
 from causewatch.kernels import partial
 
-__all__ = ["IndependenceTest", "Node", "OneByOne", "PartialCorrelation", "TestInBulk"]
+__all__ = ["BulkTest", "IndependenceTest", "Node", "OneByOne", "PartialCorrelation"]
 
 Node = tuple[int, int]
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ Answer = tuple[Floats, Floats]
 
 
 class IndependenceTest(Protocol):
-    """Is x independent of y, given z?"""
+    """Tells whether x is independent of y, given z."""
 
     @property
     def signals(self) -> int:
@@ -39,13 +39,11 @@ class IndependenceTest(Protocol):
         """Longest lag of a cause; windows reach back twice as far."""
 
     def test(self, x: Node, y: Node, z: Sequence[Node]) -> tuple[float, float]:
-        """Value (0: no dependence) and p-value of x ⫫ y \\| z."""
+        """Value (0: no dependence) and p-value of: x independent of y, given z."""
 
 
-class TestInBulk(Protocol):
+class BulkTest(Protocol):
     """The two patterns in which PCMCI asks. Nodes are numbers: ``lag·signals + signal``."""
-
-    __test__ = False  # not a test case
 
     @property
     def signals(self) -> int:
@@ -99,13 +97,13 @@ class PartialCorrelation:
         self._matrix, self._varies = moments.scatter()
 
     def test(self, x: Node, y: Node, z: Sequence[Node]) -> tuple[float, float]:
-        """Value and p-value of x ⫫ y \\| z."""
+        """See `IndependenceTest`."""
         row = [lag * self.signals + signal for signal, lag in [*z, x, y]]
         values, p_values = self.given_sets(NONE, np.array([row], dtype=np.intp))
         return float(values[0]), float(p_values[0])
 
     def given_others(self, target: int, ordered: Ints, depth: int) -> Answer:
-        """See `TestInBulk`."""
+        """See `BulkTest`."""
         values = np.zeros(len(ordered))
         p_values = np.ones(len(ordered))
         if not self._varies[target]:
@@ -120,7 +118,7 @@ class PartialCorrelation:
         return values, self._settle(values, freedom)
 
     def given_sets(self, shared: Ints, sets: Ints) -> Answer:
-        """See `TestInBulk`."""
+        """See `BulkTest`."""
         alive = self._varies[sets[:, -2]] & self._varies[sets[:, -1]]
         conditions = sets[:, :-2]
         used = (conditions >= 0) & self._varies[conditions]
@@ -139,7 +137,7 @@ class PartialCorrelation:
 
 
 class OneByOne:
-    """Makes a `TestInBulk` of an `IndependenceTest` by asking one question after the other."""
+    """Makes a `BulkTest` of an `IndependenceTest` by asking one question after the other."""
 
     def __init__(self, test: IndependenceTest, windows: int) -> None:
         self.signals = test.signals
@@ -148,7 +146,7 @@ class OneByOne:
         self._test = test
 
     def given_others(self, target: int, ordered: Ints, depth: int) -> Answer:
-        """See `TestInBulk`."""
+        """See `BulkTest`."""
         rows = [
             [*[other for other in ordered[: depth + 1] if other != one][:depth], one, target]
             for one in ordered
@@ -156,7 +154,7 @@ class OneByOne:
         return self.given_sets(NONE, np.array(rows, dtype=np.intp).reshape(-1, depth + 2))
 
     def given_sets(self, shared: Ints, sets: Ints) -> Answer:
-        """See `TestInBulk`."""
+        """See `BulkTest`."""
         answers = [self._one(np.concatenate([shared, row[row >= 0]])) for row in sets]
         values, p_values = np.array(answers, dtype=np.float64).reshape(-1, 2).T
         return values, p_values

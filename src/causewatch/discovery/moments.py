@@ -1,4 +1,4 @@
-"""`LaggedMoments`: everything linear discovery needs to know about a recording, and no row of it."""
+"""`LaggedMoments`: all that linear discovery needs to know of a recording, and no row of it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class LaggedMoments:
                 f" × {len(self.signals)} signals."
             )
             raise SettingError(msg)
-        complete = np.isfinite(values).all(axis=1)
+        complete: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
         if np.abs(values[complete]).max(initial=0.0) > LARGEST:
             msg = (
                 f"A value is larger than {LARGEST:g}; give the signal another unit or leave it out."
@@ -118,6 +118,20 @@ class LaggedMoments:
             self._extend(values[start:stop])
         if len(values) and not complete[-1]:
             self.new_stretch()
+        return self
+
+    def update_stretches(self, rows: ArrayLike, starts: Sequence[int] = (0,)) -> LaggedMoments:
+        """Take in one or several new stretches, which begin at row numbers `starts`.
+
+        Returns
+        -------
+        LaggedMoments
+            This object.
+        """
+        values = np.asarray(rows, dtype=np.float64)
+        for start, stop in pairwise(sorted({0, *starts, len(values)})):
+            self.new_stretch()
+            self.update(values[start:stop])
         return self
 
     def new_stretch(self) -> None:
@@ -167,7 +181,7 @@ class LaggedMoments:
         return np.asarray(matrix[0] / unit[:, None] / unit[None, :] / max(1, self.windows))
 
     def means(self) -> Floats:
-        """Mean of each signal over the windows, by lag: ``[lag, signal]``, in the signals' units."""
+        """Mean of each signal over the windows, ``[lag, signal]``, in the signals' units."""
         ones, ends = self._width - 1, self._all_ends()[0]
         sums = np.empty((self.reach + 1, self._width))
         sums[0] = self._rows[0][0][:, ones]
@@ -303,10 +317,13 @@ def _zeros(shape: tuple[int, ...]) -> Doubled:
 
 
 def _frame(values: Floats) -> tuple[Floats, Floats]:
-    """A shift near the centre and a power-of-two scale near the spread, both with the constant 1."""
+    """A shift near the centre and a power-of-two scale near the spread, both with the constant 1.
+
+    Nothing is scaled up: a signal that starts out tiny may grow to `LARGEST` without overflow.
+    """
     shift = np.append(values.mean(axis=0), 0.0)
     spread = np.abs(values - shift[:-1]).max(axis=0)
-    _, exponent = np.frexp(np.where(spread > 0, spread, 1.0))
+    _, exponent = np.frexp(np.maximum(spread, 0.5))
     return shift, np.append(np.ldexp(1.0, -exponent), 1.0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 
 from causewatch.discovery.independence import Node
 from causewatch.errors import SettingError
@@ -24,10 +25,10 @@ class OracleTest:
     - What comes *before* the window is never conditioned on either, and all its causes are older
       still. So a path through it enters and leaves the window by links that point into the
       window, and is open exactly if the two nodes where it does so have a common cause in the past
-      (including one that causes the other). For each such pair the window gets one hidden common
-      cause. Which pairs share a cause depends only on their signals and the time between them,
-      and the time between them never needs to exceed the longest lag: replacing the later of two
-      nodes by each of its causes, again and again, runs through finitely many combinations.
+      (including one that causes the other). Such pairs get a hidden common cause in the window.
+      Which pairs they are depends only on their signals and the time between them, and the time
+      between them never needs to exceed the longest lag: replacing the later of two nodes by each
+      of its causes, again and again, runs through finitely many combinations.
 
     So the answers are exact, and no bound on how far back to unroll is needed.
 
@@ -65,6 +66,7 @@ class OracleTest:
         for child, parents in enumerate(self._parents):
             for parent in parents:
                 self._children[parent].append(child)
+        self._walk: tuple[tuple[int, frozenset[int]], set[int]] = ((-1, frozenset()), set())
 
     def test(self, x: Node, y: Node, z: Sequence[Node]) -> tuple[float, float]:
         """(1, 0) if `x` and `y` are connected given `z`, (0, 1) if they are separated.
@@ -79,13 +81,17 @@ class OracleTest:
         if x == y:
             msg = f"Node {x} was to be tested against itself; x and y must differ."
             raise SettingError(msg)
-        start, goal = self._number(x), self._number(y)
-        given = {self._number(node) for node in z}
-        connected = start not in given and goal not in given and self._reaches(start, goal, given)
-        return (1.0, 0.0) if connected else (0.0, 1.0)
+        start, goal = self._number(y), self._number(x)
+        given = frozenset(self._number(node) for node in z)
+        if start in given or goal in given:
+            return 0.0, 1.0
+        # Discovery asks about many x for the same y and z in a row; one walk answers them all.
+        if self._walk[0] != (start, given):
+            self._walk = (start, given), self._reached(start, given)
+        return (1.0, 0.0) if goal in self._walk[1] else (0.0, 1.0)
 
-    def _reaches(self, start: int, goal: int, given: set[int]) -> bool:
-        """Bayes ball: whether an open path leads from `start` to `goal`."""
+    def _reached(self, start: int, given: frozenset[int]) -> set[int]:
+        """Bayes ball: the nodes to which an open path leads from `start`."""
         opened = set(given)  # where two arrows may meet: the condition and all that causes it
         waiting = list(given)
         while waiting:
@@ -96,8 +102,6 @@ class OracleTest:
         steps = [(start, True)]
         while steps:
             node, up = steps.pop()
-            if node == goal:
-                return True
             free = node not in given
             if free if up else node in opened:
                 new = [parent for parent in self._parents[node] if parent not in came_up]
@@ -107,7 +111,7 @@ class OracleTest:
                 new = [child for child in self._children[node] if child not in came_down]
                 came_down.update(new)
                 steps.extend((child, False) for child in new)
-        return False
+        return came_up | came_down
 
     def _number(self, node: Node) -> int:
         signal, lag = node
@@ -141,7 +145,7 @@ def _rank_within_tick(causes: Sequence[Sequence[Node]], names: Sequence[str]) ->
 
 
 def _unrolled(causes: Sequence[Sequence[Node]], reach: int, rank: Sequence[int]) -> list[list[int]]:
-    """Parents of every node of the window, and of the hidden common causes after them."""
+    """Parents of every node of the window; nodes after it are its hidden common causes."""
     signals = len(causes)
     parents: list[list[int]] = []
     outside: list[tuple[int, Node]] = []  # nodes of the window with a cause before it
@@ -158,10 +162,26 @@ def _unrolled(causes: Sequence[Sequence[Node]], reach: int, rank: Sequence[int])
         for other, (j, age_j) in outside
         if one < other and (i, j, age_j - age_i) in related
     }
-    for hidden, pair in enumerate(sorted(pairs), start=len(parents)):
-        for node in pair:
-            parents[node].append(hidden)
-    return parents + [[] for _ in pairs]
+    for clique in _cliques(pairs):
+        for node in clique:
+            parents[node].append(len(parents))
+        parents.append([])
+    return parents
+
+
+def _cliques(pairs: set[tuple[int, int]]) -> list[list[int]]:
+    """Sets of numbers, few and large, that hold exactly the given pairs (smaller number first)."""
+    numbers = sorted({number for pair in pairs for number in pair})
+    left = set(pairs)
+    cliques = []
+    while left:
+        clique = list(min(left))
+        for number in numbers:
+            if all((min(number, one), max(number, one)) in pairs for one in clique):
+                clique.append(number)
+        left -= set(combinations(sorted(clique), 2))
+        cliques.append(clique)
+    return cliques
 
 
 def _sharing_a_cause(

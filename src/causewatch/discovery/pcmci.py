@@ -10,27 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from causewatch.discovery.independence import (
-    IndependenceTest,
-    Node,
-    OneByOne,
+    BulkTest,
     PartialCorrelation,
-    TestInBulk,
 )
+from causewatch.discovery.knowledge import Constraints
 from causewatch.discovery.moments import LaggedMoments
 from causewatch.errors import SettingError
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.kernels.parallel import spread
 
-if TYPE_CHECKING:
-    from causewatch.discovery.knowledge import Constraints
-
-__all__ = ["DiscoveryResult", "Progress", "pcmci", "run_pcmci"]
+__all__ = ["DiscoveryResult", "Progress", "link_masks", "pcmci", "run_pcmci"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -127,11 +121,7 @@ def pcmci(
             msg = f"values has {rows.ndim} dimension(s); expected ticks × signals."
             raise SettingError(msg)
         names = [f"x{k}" for k in range(rows.shape[1])] if signals is None else signals
-        moments = LaggedMoments(names, max_lag=max_lag)
-        bounds = sorted({0, *starts, len(rows)})
-        for start, stop in zip(bounds, bounds[1:], strict=False):
-            moments.new_stretch()
-            moments.update(rows[start:stop])
+        moments = LaggedMoments(names, max_lag=max_lag).update_stretches(rows, starts)
     return run_pcmci(
         PartialCorrelation(moments),
         moments.signals,
@@ -144,7 +134,7 @@ def pcmci(
 
 
 def run_pcmci(
-    test: TestInBulk,
+    test: BulkTest,
     signals: Sequence[str],
     *,
     min_lag: int = 1,
@@ -161,15 +151,7 @@ def run_pcmci(
         msg = f"alpha is {alpha:g}; it must lie between 0 and 1."
         raise SettingError(msg)
     number, max_lag = test.signals, test.max_lag
-    allowed = np.ones((number, number, max_lag + 1), dtype=bool)
-    required = np.zeros_like(allowed)
-    if constraints is not None:
-        allowed &= constraints.allowed
-        required |= constraints.required
-    allowed[:, :, :min_lag] = False
-    allowed[np.arange(number), np.arange(number), 0] = False
-    required &= allowed
-
+    allowed, required = link_masks(test, constraints, min_lag)
     report = progress or (lambda share: None)
     parents: list[Ints] = []
     for found in spread(
@@ -207,8 +189,23 @@ def run_pcmci(
     )
 
 
+def link_masks(
+    test: BulkTest, constraints: Constraints | None, min_lag: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which links ``[i, j, lag]`` are to be tested, and which of them are required."""
+    number, max_lag = test.signals, test.max_lag
+    allowed = np.ones((number, number, max_lag + 1), dtype=bool)
+    required = np.zeros_like(allowed)
+    if constraints is not None:
+        allowed &= constraints.allowed
+        required |= constraints.required
+    allowed[:, :, :min_lag] = False
+    allowed[np.arange(number), np.arange(number), 0] = False
+    return allowed, required & allowed
+
+
 def find_parents(
-    test: TestInBulk,
+    test: BulkTest,
     target: int,
     alpha: float,
     allowed: NDArray[np.bool_],
@@ -243,7 +240,7 @@ def find_parents(
 
 
 def momentary_tests(
-    test: TestInBulk,
+    test: BulkTest,
     parents: Sequence[Ints],
     allowed: NDArray[np.bool_],
     progress: Progress,

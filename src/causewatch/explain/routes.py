@@ -146,8 +146,8 @@ def _boxes_hit(points: Floats, boxes: Floats, ends: tuple[int, int], clearance: 
     """How many boxes, other than its ends, each curve runs through, and how far."""
     other = np.delete(boxes, ends, axis=0)
     off = np.abs(points[:, :, None, :] - other[None, None, :, :2])
-    inside = (off < other[:, 2:] + clearance).all(axis=-1)
-    hit: Floats = inside.any(axis=1).sum(axis=1) + inside.sum(axis=(1, 2)) / SAMPLES
+    inside = np.all(off < other[:, 2:] + clearance, axis=-1)
+    hit: Floats = np.any(inside, axis=1).sum(axis=1) + inside.sum(axis=(1, 2)) / SAMPLES
     return hit
 
 

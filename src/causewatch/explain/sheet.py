@@ -10,8 +10,7 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -31,6 +30,9 @@ FONT = "DejaVu Sans"
 POINT = 1 / 72
 CAPITAL = 0.73
 """Height of a capital letter of the font, in font sizes."""
+
+FIRST_WIDE = 0x2E80
+"""Characters from here on (Chinese, Japanese, Korean) are about as wide as they are high."""
 
 LINE = 1.35
 """Distance of two lines, in font sizes."""
@@ -208,7 +210,9 @@ class Sheet:
         )
         ends = np.linspace(scale.low, scale.high, 5)
         bar.set_ticks(ends.tolist(), labels=[f"{end:.2g}".replace("-", "−") for end in ends])
-        bar.ax.tick_params(labelsize=8, length=2, width=0.6, color=INK, labelcolor=INK)
+        bar.ax.tick_params(
+            labelsize=8, labelfontfamily=FONT, length=2, width=0.6, color=INK, labelcolor=INK
+        )
         bar.outline.set_visible(False)
 
     def save(self, kind: Literal["svg", "png"]) -> bytes:
@@ -221,13 +225,21 @@ class Sheet:
             metadata = {"Date": None, "Creator": "causewatch"}
         else:
             metadata = {"Software": "causewatch"}
-        settings = {
-            "font.family": [FONT, *_fonts_with(self.written), "sans-serif"],
-            "svg.fonttype": "none",
-            "svg.hashsalt": "causewatch",
-            "text.usetex": False,
-        }
-        with matplotlib.rc_context(settings), warnings.catch_warnings():
+        families = [FONT, *_fonts_with(self.written), "sans-serif"]
+        for text in self.axes.texts:
+            text.set_fontfamily(families)
+        with (
+            matplotlib.rc_context(
+                {
+                    "savefig.bbox": None,
+                    "savefig.transparent": False,
+                    "svg.fonttype": "none",
+                    "svg.hashsalt": "causewatch",
+                    "text.usetex": False,
+                }
+            ),
+            warnings.catch_warnings(),
+        ):
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
             self.figure.savefig(out, format=kind, dpi=160, metadata=metadata)
         return out.getvalue()
@@ -235,8 +247,18 @@ class Sheet:
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
     """Width of the longest line of `text` in inches."""
-    measure = _measure()
-    return max(measure(line, size, bold) for line in text.split("\n"))
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font = FontProperties(family=FONT, size=size, weight="bold" if bold else "normal")
+    measure = TextToPath().get_text_width_height_descent
+    widest = 0.0
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        for line in text.split("\n"):
+            wide = sum(ord(char) > FIRST_WIDE for char in line)
+            widest = max(widest, measure(line, font, False)[0] + 0.4 * size * wide)
+    return widest * POINT
 
 
 def two_lines(text: str, most: int = 18) -> str:
@@ -264,24 +286,6 @@ def fill(text: str, width: float, size: float) -> str:
         else:
             lines[-1] = longer
     return "\n".join(lines)
-
-
-@lru_cache(maxsize=1)
-def _measure() -> Callable[[str, float, bool], float]:
-    from matplotlib.backends.backend_agg import RendererAgg
-    from matplotlib.font_manager import FontProperties
-
-    renderer = RendererAgg(10, 10, 72)
-
-    def measure(line: str, size: float, bold: bool) -> float:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-            font = FontProperties(family=FONT, size=size, weight="bold" if bold else "normal")
-            wide = sum(ord(char) > 0x2E80 for char in line) * 0.4 * size
-            width, _, _ = renderer.get_text_width_height_descent(line, font, False)
-        return float(width + wide) * POINT
-
-    return measure
 
 
 def _fonts_with(characters: set[str]) -> list[str]:

@@ -29,7 +29,7 @@ DELICATE = 1e-6
 NO_VARIANCE = 1e-16
 """Share of variance left below which a residual counts as zero: a standard deviation of 1e-8."""
 MOST_NUMBERS = 1 << 20
-"""Numbers gathered at a time in :func:`given_sets`: 8 MB, which fits the cache of small machines."""
+"""Numbers gathered at a time: 8 MB, which fits the cache of small machines."""
 
 
 def p_values(values: Floats, freedom: NDArray[np.int64]) -> Floats:
@@ -46,7 +46,7 @@ def p_values(values: Floats, freedom: NDArray[np.int64]) -> Floats:
     freedom = np.where(usable, freedom, 1)
     with np.errstate(divide="ignore"):
         ratio = np.abs(values) * np.sqrt(freedom / ((1.0 - values) * (1.0 + values)))
-    return np.where(usable, 2.0 * special.stdtr(freedom, -ratio), 1.0)
+    return np.asarray(np.where(usable, 2.0 * special.stdtr(freedom, -ratio), 1.0))
 
 
 def given_others(matrix: Doubled, target: int, ordered: Ints, depth: int) -> Floats:
@@ -94,13 +94,13 @@ def given_others(matrix: Doubled, target: int, ordered: Ints, depth: int) -> Flo
             left = variance / diagonal[columns]
             safe = np.maximum(variance, np.finfo(float).tiny)
             shared = high[rest, target] - projected[:, :-1].T @ projected[:, -1]
-            values[depth + 1 :] = shared / np.sqrt(safe[:-1] * safe[-1])
+            values[depth + 1 :] = shared / (np.sqrt(safe[:-1]) * np.sqrt(safe[-1]))
             pivots = np.square(factor.diagonal()) / diagonal[given]
             unsafe = bool(np.any(pivots < DELICATE)) or left[-1] < DELICATE
             delicate[depth + 1 :] = unsafe | (left[:-1] < DELICATE)
     again = np.flatnonzero(delicate)
     sets = np.empty((len(again), depth + 2), dtype=np.intp)
-    for row, place in enumerate(again):
+    for row, place in enumerate(again.tolist()):
         sets[row, :depth] = np.delete(ordered[: depth + 1], min(place, depth))
         sets[row, depth:] = ordered[place], target
     values[again] = _eliminate(matrix, ordered[:0], sets)
@@ -169,7 +169,7 @@ def _gather(values: Floats, sets: Ints) -> Floats:
     absent = sets < 0
     index = np.where(absent, 0, sets)
     flat = index[:, :, None] * values.shape[1] + index[:, None, :]
-    block = values.ravel().take(flat)
+    block: Floats = values.ravel().take(flat)
     if absent.any():
         test, place = np.nonzero(absent)
         block[test, place, :] = 0.0
@@ -181,7 +181,7 @@ def _gather(values: Floats, sets: Ints) -> Floats:
 def _factorise(block: Floats) -> Floats:
     """Cholesky factors; NaN where a block is not positive definite."""
     try:
-        return np.linalg.cholesky(block)
+        return np.asarray(np.linalg.cholesky(block), dtype=np.float64)
     except np.linalg.LinAlgError:
         # One singular block spoils the call for all; taken one by one, only it is lost.
         factors = np.empty_like(block)

@@ -1,1 +1,16 @@
-"""causewatch.model."""
+"""The model of normal behaviour: learning it, saving and loading it."""
+
+from causewatch.model.learning import METHODS, PRESETS, LearnProgress, learn
+from causewatch.model.normal import Mechanism, NormalModel, Provenance
+from causewatch.model.store import load
+
+__all__ = [
+    "METHODS",
+    "PRESETS",
+    "LearnProgress",
+    "Mechanism",
+    "NormalModel",
+    "Provenance",
+    "learn",
+    "load",
+]

@@ -1,1 +1,37 @@
-"""causewatch.preprocess."""
+"""From rows to ticks: working interval, usable signals, and what the data are like."""
+
+from causewatch.preprocess.findings import Finding, Severity, enough_rows
+from causewatch.preprocess.interval import IntervalChoice, choose_interval
+from causewatch.preprocess.paper import PaperChoice, paper_choice
+from causewatch.preprocess.plan import (
+    Preprocessing,
+    default_preprocessing,
+    paper_preprocessing,
+)
+from causewatch.preprocess.sample import BlockSample
+from causewatch.preprocess.survey import SignalSummary, Survey, SurveyResult
+from causewatch.preprocess.survey_quality import quality_findings
+from causewatch.preprocess.ticks import MOST_HELD, Averager, Decimator, Ticker, TickSource
+
+__all__ = [
+    "MOST_HELD",
+    "Averager",
+    "BlockSample",
+    "Decimator",
+    "Finding",
+    "IntervalChoice",
+    "PaperChoice",
+    "Preprocessing",
+    "Severity",
+    "SignalSummary",
+    "Survey",
+    "SurveyResult",
+    "TickSource",
+    "Ticker",
+    "choose_interval",
+    "default_preprocessing",
+    "enough_rows",
+    "paper_choice",
+    "paper_preprocessing",
+    "quality_findings",
+]

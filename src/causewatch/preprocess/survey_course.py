@@ -9,14 +9,14 @@ of a kind per recording, whatever the number of signals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from causewatch.preprocess.survey import Blocks, SurveyResult
+from causewatch.preprocess.survey import SurveyResult
 
 __all__ = [
     "Change",
@@ -31,10 +31,11 @@ __all__ = [
 ]
 
 ALPHA = 0.005
-MOST_BLOCKS = 128
+GROUP = 8  # blocks of the survey that make up a block of the course
 LEAST_BLOCKS = 48
-LEAST_ROWS = 4  # per block
 FEWEST = 8.0  # independent blocks below which a signal is too slow to judge
+ENOUGH = 16.0  # the same, where a change of level has been fitted
+RECURRING = 3  # separate stretches of one signal beyond which standing out is its nature
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -42,17 +43,30 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """Block means, log standard deviations and log largest deviations: blocks × signals.
+    """The signals' course in units of their usual spread of rows: blocks × signals.
 
-    `columns` are the signals' places in the survey, `usual` is each signal's usual spread of rows.
+    Attributes
+    ----------
+    columns
+        The signals' places in the survey.
+    first, last
+        Times of each block's first and last row.
+    centre, usual
+        By signal, in its own unit: the middle of the levels, and the usual spread of rows.
+    level, spread, reach
+        Of each block: the middle of its parts' means, the logarithm of its parts' usual standard
+        deviation, and the logarithm of the largest deviation of a single row. The first two do not
+        mind a few wild rows; the third is about nothing else.
     """
 
     columns: tuple[int, ...]
-    blocks: Blocks
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    centre: Floats
+    usual: Floats
     level: Floats
     spread: Floats
     reach: Floats
-    usual: Floats
 
     def __len__(self) -> int:
         return len(self.level)
@@ -60,45 +74,72 @@ class Course:
     @classmethod
     def of(cls, result: SurveyResult, columns: list[int]) -> Course | None:
         """The course of the given signals, or None if the recording is too short for one."""
-        blocks = result.blocks
-        while len(blocks.rows) >= MOST_BLOCKS:
-            blocks = blocks.paired()
-        if len(blocks.rows) and blocks.rows[-1] < 0.75 * blocks.rows[0]:
-            blocks = blocks.part(slice(0, len(blocks.rows) - 1))
-        if len(blocks.rows) < LEAST_BLOCKS or blocks.rows[0] < LEAST_ROWS or not columns:
+        fine = result.blocks
+        n = len(fine.rows) // GROUP
+        if n < LEAST_BLOCKS:
             return None
-        thin = blocks.count[:, columns] < 0.5 * blocks.rows[:, None]
-        level = np.where(thin, np.nan, blocks.mean[:, columns])
-        keep = np.count_nonzero(~thin, axis=0) >= LEAST_BLOCKS
-        if not keep.any():
+        thin = fine.count < 0.5 * fine.rows[:, None]
+        thin = np.count_nonzero(thin[: n * GROUP].reshape(n, GROUP, -1), axis=1) > GROUP / 2
+        columns = [k for k in columns if np.count_nonzero(~thin[:, k]) >= LEAST_BLOCKS]
+        if not columns:
             return None
-        level = level[:, keep]
-        columns = [c for c, k in zip(columns, keep.tolist(), strict=True) if k]
-        thin = thin[:, keep]
+        thin = thin[:, columns]
+
+        def grouped(array: Floats) -> Floats:
+            return array[: n * GROUP, columns].reshape(n, GROUP, -1)
+
+        means = grouped(fine.mean)
+        means[thin.nonzero()[0], :, thin.nonzero()[1]] = np.nan
+        with np.errstate(invalid="ignore"):
+            level = _median(means, axis=1)
+            inner = _median(grouped(fine.std), axis=1)
+            around = 1.4826 * _median(np.abs(means - level[:, None]), axis=1)
+            high = np.fmax.reduce(grouped(fine.high), axis=1)
+            low = np.fmin.reduce(grouped(fine.low), axis=1)
         centre = np.nanmedian(level, axis=0)
-        std = np.where(thin, np.nan, blocks.std[:, columns])
+        std = np.hypot(inner, around)
         usual = np.hypot(np.nanmedian(std, axis=0), _scale(level - centre))
         usual = np.where(usual > 0, usual, np.nanmax(std, axis=0))
         usual = np.where(usual > 0, usual, 1.0)
-        far = np.fmax(blocks.high[:, columns] - centre, centre - blocks.low[:, columns])
+        far = np.fmax(high - centre, centre - low)
         return cls(
             columns=tuple(columns),
-            blocks=blocks,
+            first=fine.first[: n * GROUP : GROUP],
+            last=fine.last[GROUP - 1 : n * GROUP : GROUP],
+            centre=centre,
+            usual=usual,
             level=(level - centre) / usual,
             spread=np.log(np.maximum(std / usual, 0.01)),
             reach=np.where(thin, np.nan, np.log(np.maximum(far / usual, 0.01))),
-            usual=usual,
         )
+
+    def value(self, k: int, blocks: Flags) -> float:
+        """Middle level of a signal over the given blocks, in its own unit."""
+        chosen = self.level[blocks, k]
+        chosen = chosen[np.isfinite(chosen)]
+        return float(self.centre[k] + self.usual[k] * np.median(chosen))
+
+    def without(self, k: int, fitted: Floats) -> Course:
+        """The course with the known course of one level taken off, its jumps left out."""
+        level, spread, reach = self.level.copy(), self.spread.copy(), self.reach.copy()
+        level[:, k] -= fitted
+        steps = np.abs(np.diff(fitted))
+        jumps = np.flatnonzero(steps > 0.5)
+        for near in (jumps, jumps + 1):
+            for view in (level, spread, reach):
+                view[near, k] = np.nan
+        return replace(self, level=level, spread=spread, reach=reach)
 
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """A signal that stays at one of two levels: block numbers of the higher one, and the levels."""
+    """A signal that stays at one of two levels; `fitted` is the level it is at, by block."""
 
     column: int
-    levels: tuple[float, float]
-    upper: Flags
+    size: float
+    upper_share: float
     switches: int
+    fitted: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +186,10 @@ def modes(course: Course) -> list[Modes]:
             high - low > max(5 * within, 1.5 * np.hypot(within, inner))
             and between <= 0.1
             and 2 <= switches <= len(x) / 5
-            and count >= FEWEST
+            and count >= ENOUGH
         ):
-            flags = np.zeros(len(course), dtype=bool)
-            flags[there] = upper
-            found.append(Modes(k, (low, high), flags, switches))
+            fitted = np.where(course.level[:, k] > middle, high, low)
+            found.append(Modes(k, (high - low), float(share), switches, fitted))
     return found
 
 
@@ -157,15 +197,14 @@ def startup(course: Course) -> Stretch | None:
     """The first part of the recording, if it is unlike the later two thirds and goes over to it."""
     third = len(course) // 3
     z, limits = _compare(course.level, slice(third, None), comparisons=2)
-    strong = np.nanmax(np.abs(z[:2]), axis=0, initial=0.0) > limits
-    if not strong.any():
-        return None
-    ends = [_first_calm(np.abs(z[:, k])) for k in np.flatnonzero(strong)]
-    concerned = [
-        (float(np.nanmax(np.abs(z[:2, k]) / limits[k])), int(k), end)
-        for k, end in zip(np.flatnonzero(strong), ends, strict=True)
-        if end <= third
-    ]
+    size = np.nan_to_num(np.abs(z))
+    begin = np.where(_recurring(course.reach)[:2], 0, size[:2]).max(axis=0)
+    later = np.count_nonzero(size[third:] > 0.6 * begin, axis=0)
+    concerned = []
+    for k in np.flatnonzero((begin > limits) & (later <= 1)).tolist():
+        end = _first_calm(z[:, k] * np.sign(z[np.argmax(size[:2, k]), k]))
+        if end <= third:
+            concerned.append((float(begin[k] / limits[k]), k, end))
     if not concerned:
         return None
     concerned.sort(reverse=True)
@@ -198,30 +237,31 @@ def changes(course: Course, begin: int) -> list[Change]:
     return found
 
 
-def outlying(course: Course, begin: int, explained: dict[int, Floats]) -> list[Stretch]:
-    """Stretches unlike the rest, worst first; `explained` is the known course of some levels."""
-    level = course.level.copy()
-    for k, fitted in explained.items():
-        level[:, k] -= fitted
-    views = [level, course.spread, course.reach]
-    n, signals = level[begin:].shape
+def outlying(course: Course, begin: int) -> list[Stretch]:
+    """Stretches unlike the rest, worst first, the blocks before `begin` aside."""
+    level, spread, reach = course.level[begin:], course.spread[begin:], course.reach[begin:]
+    n, signals = level.shape
     ratio = np.zeros((n, signals))
-    wide = np.zeros((n, signals), dtype=bool)
-    for place, view in enumerate(views):
-        z, limits = _compare(view[begin:], slice(None), comparisons=3 * n, peaks=place == 2)
-        size = np.nan_to_num(np.abs(z) / limits if place < 2 else np.maximum(z, 0) / limits)
-        ratio = np.maximum(ratio, size)
-        wide |= size > 0.6
-    flagged = ratio.max(axis=1) > 1
+    for view, signed in ((level, False), (spread, False), (reach, True)):
+        z, limits = _compare(view, slice(None), comparisons=4 * n)
+        size = z / (1.5 * limits) if signed else np.abs(z) / limits
+        ratio = np.maximum(ratio, np.nan_to_num(size))
+    ratio[_recurring(reach)] = 0
+    for k in range(signals):
+        if len(_runs(ratio[:, k] > 1, joined=2)) > RECURRING:
+            ratio[:, k] = 0
+    together = _together(np.where(_recurring(reach), np.nan, level), 4 * n)
     out = []
-    for a, b in _runs(flagged, joined=1):
+    for a, b in _runs((ratio.max(axis=1) > 1) | (together > 1), joined=1):
         worst = ratio[a:b].max(axis=0)
-        names = [int(k) for k in np.argsort(-worst) if worst[k] > 1]
-        while a > 0 and wide[a - 1, names].any():
+        names = [int(k) for k in np.argsort(-worst) if worst[k] > min(1.0, 0.7 * worst.max())]
+        near = ratio[:, names].max(axis=1) > 0.6
+        while a > 0 and near[a - 1]:
             a -= 1
-        while b < n and wide[b, names].any():
+        while b < n and near[b]:
             b += 1
-        out.append(Stretch(begin + a, begin + b, float(worst.max()), tuple(names)))
+        score = max(float(worst.max()), float(together[a:b].max()))
+        out.append(Stretch(begin + a, begin + b, score, tuple(names)))
     return sorted(_united(out), key=lambda stretch: -stretch.score)
 
 
@@ -241,6 +281,13 @@ def _scale(values: Floats) -> Floats:
     low, middle, high = np.nanquantile(values, [0.1, 0.5, 0.9], axis=0)
     near = np.nanmedian(np.abs(values - middle), axis=0) * 1.4826
     return np.asarray(np.maximum(near, (high - low) / 2.563))
+
+
+def _median(values: Floats, axis: int) -> Floats:
+    """Median of what is present, NaN where nothing is."""
+    empty = np.isnan(values).all(axis=axis)
+    filled = np.where(np.expand_dims(empty, axis), 0.0, values)
+    return np.asarray(np.where(empty, np.nan, np.nanmedian(filled, axis=axis)))
 
 
 def _independent(series: Floats, fitted: int) -> float:
@@ -273,28 +320,50 @@ def _independent(series: Floats, fitted: int) -> float:
 
 def _limit(count: float, comparisons: float) -> float:
     """Student quantile for a robust scale estimated from `count` independent values."""
-    freedom = max(1.0, 0.5 * (count - 1))
+    freedom = max(1.0, 0.7 * (count - 1))
     return float(stats.t.isf(ALPHA / (2 * comparisons), freedom))
 
 
-def _compare(
-    values: Floats, reference: slice, comparisons: int, peaks: bool = False
-) -> tuple[Floats, Floats]:
-    """Robust z of each block against the reference blocks, and each column's limit for |z|."""
+def _compare(values: Floats, reference: slice, comparisons: int) -> tuple[Floats, Floats]:
+    """Robust z of each block against the reference blocks, and each column's limit for |z|.
+
+    The limit is the larger of the Student quantile and an exponential tail laid through the 80 %
+    and 95 % quantiles of |z|, which is what signals with wilder tails ask for.
+    """
     base = values[reference]
     centre = np.nanmedian(base, axis=0)
     scale = np.hypot(_scale(base), 0.15)
-    limits = np.full(values.shape[1], np.inf)
+    z = (values - centre) / scale
+    near, far = np.nanquantile(np.abs(z[reference]), [0.8, 0.95], axis=0)
     tests = comparisons * values.shape[1]
+    tails = near + (far - near) / np.log(4) * np.log(0.2 * tests / ALPHA)
+    limits = np.full(values.shape[1], np.inf)
     for k in range(values.shape[1]):
         column = base[:, k]
         count = _independent(column[np.isfinite(column)], fitted=1)
         if count >= FEWEST:
-            limits[k] = _limit(count, tests)
-            if peaks:  # largest deviations have an exponential tail, not a normal one
-                tail = (np.log(tests / ALPHA) - 0.577) / 1.28
-                limits[k] *= tail / stats.norm.isf(ALPHA / (2 * tests))
-    return (values - centre) / scale, limits
+            limits[k] = max(_limit(count, tests), tails[k])
+    return z, limits
+
+
+def _recurring(reach: Floats) -> Flags:
+    """Blocks whose wildest row is far out, and yet matched in several other stretches."""
+    known = np.nan_to_num(reach, nan=-np.inf)
+    out = np.zeros(known.shape, dtype=bool)
+    for b, k in np.argwhere(known > np.log(6)).tolist():
+        matched = known[:, k] > known[b, k] - 0.25
+        out[b, k] = len(_runs(matched, joined=2)) > RECURRING
+    return out
+
+
+def _together(level: Floats, comparisons: int) -> Floats:
+    """How far all signals together are from where they usually are, in units of the limit."""
+    scale = np.hypot(_scale(level), 0.15)
+    z = (level - np.nanmedian(level, axis=0)) / scale
+    there = np.maximum(np.count_nonzero(np.isfinite(z), axis=1), 1)
+    size = np.log(np.sqrt(np.nansum(z**2, axis=1) / there) + 0.1)[:, None]
+    z, limits = _compare(size, slice(None), comparisons)
+    return np.nan_to_num(z / limits)[:, 0]
 
 
 def _change(
@@ -324,7 +393,7 @@ def _change(
     stepped = float(np.sum((x - step) ** 2)) < float(np.sum((x - line) ** 2))
     rest = x - (step if stepped else line)
     count = _independent(rest, fitted=3 if stepped else 2)
-    if count < FEWEST:
+    if count < ENOUGH:
         return None
     noise = float(np.sqrt(np.sum(rest**2) / n * count / (count - 3)))
     if stepped:
@@ -356,13 +425,13 @@ def _two_means(x: Floats) -> tuple[float, float]:
     return float(left[best]), float(right[best])
 
 
-def _first_calm(size: Floats) -> int:
-    """The first block from which two in a row are inconspicuous."""
-    calm = ~(size > 2.5)
-    for b in range(len(size) - 1):
-        if calm[b] and calm[b + 1]:
+def _first_calm(z: Floats) -> int:
+    """The first block from which four in a row are back on average."""
+    for b in range(len(z) - 3):
+        ahead = z[b : b + 4]
+        if float(np.nansum(ahead)) < max(np.count_nonzero(np.isfinite(ahead)), 1):
             return b
-    return len(size)
+    return len(z)
 
 
 def _runs(flags: Flags, joined: int) -> list[tuple[int, int]]:

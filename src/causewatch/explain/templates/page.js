@@ -3,8 +3,8 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = id => document.getElementById(id);
 const svg = byId("drawing"), panel = byId("panel");
-const MOST = 300, MOST_LABELS = 90, FEW = 20;
-const ROW = 46, PILL = 24, PAD = 18, HEAD = 34;
+const MOST = 120, MOST_PER_GROUP = 4, MOST_LABELS = 90, FEW = 20;
+const LOW_ROW = 46, HIGH_ROW = 84, PILL = 24, PAD = 18, HEAD = 34;
 const signals = data.signals;
 const links = data.links.map(([source, target, lag, value, p]) => ({source, target, lag, value, p}));
 const sameTick = new Set(links.filter(k => k.lag === 0).map(k => k.source + ">" + k.target));
@@ -60,11 +60,12 @@ function keyOf(signal) {
   const group = signals[signal].group;
   return state.open.has(group) ? "s" + signal : "g" + group;
 }
+function touches(arrow, key) { return arrow.a === key || arrow.b === key; }
 function bundle(shown) {
   const found = new Map();
   for (const link of shown) {
     let [a, b] = [keyOf(link.source), keyOf(link.target)];
-    if (a === b) continue;
+    if (a === b || (state.open.size && a[0] === "g" && b[0] === "g")) continue;
     if (!link.directed && a > b) [a, b] = [b, a];
     const key = a + ">" + b + link.directed;
     if (!found.has(key)) {
@@ -77,9 +78,7 @@ function bundle(shown) {
     arrow.total += Math.abs(link.value);
   }
   const all = [...found.values()];
-  const first = arrow => arrow.a === state.picked || arrow.b === state.picked ? 1 : 0;
-  all.sort((p, q) => first(q) - first(p) || q.total - p.total);
-  return all;
+  return all.sort((p, q) => q.total - p.total);
 }
 
 /* ---- where it is drawn ---- */
@@ -107,14 +106,16 @@ function ring() {
     : {x: unit[g][0] * radius, y: unit[g][1] * radius, ...c}));
   return [];
 }
+function roomy() { return state.open.size < Math.min(3, data.groups.length); }
 function flow() {
   const bands = [];
   const widest = Math.max(...signals.map((s, i) => state.open.has(s.group) ? widthOf(short(s.label)) : 0));
-  const step = Math.max(56, (widest + 20 + 60) / 1.5);
-  const tallest = Math.max(...[...state.open].map(g => {
+  const gap = roomy() ? 200 : 60, narrow = Math.max(56, (widest + 80) / 1.5);
+  const rows = Math.max(...[...state.open].map(g => {
     const ys = members[g].map(i => signals[i].y);
-    return (Math.max(...ys) - Math.min(...ys)) * ROW;
-  }), 420);
+    return Math.max(...ys) - Math.min(...ys);
+  }));
+  const tallest = Math.max(rows * LOW_ROW, 420);
   let left = 0, stack = [];
   const unload = () => {
     while (stack.length) {
@@ -130,7 +131,7 @@ function flow() {
         boxes.set("g" + g, {x: left + half, y: y + c.h, ...c});
         y += 2 * c.h + 24;
       }
-      left += 2 * half + 70;
+      left += 2 * half + gap;
     }
   };
   data.groups.forEach((name, g) => {
@@ -139,17 +140,22 @@ function flow() {
     const xs = members[g].map(i => signals[i].x), ys = members[g].map(i => signals[i].y);
     const [x0, x1] = [Math.min(...xs), Math.max(...xs)], mid = (Math.min(...ys) + Math.max(...ys)) / 2;
     const half = Math.max(...members[g].map(i => widthOf(short(signals[i].label)) / 2 + 10));
+    const step = roomy() && x1 - x0 < 1 ? 4 * narrow : narrow;
     for (const i of members[g]) {
       boxes.set("s" + i, {
-        x: left + PAD + half + (signals[i].x - x0) * step, y: (signals[i].y - mid) * ROW,
+        x: left + PAD + half + (signals[i].x - x0) * step, y: signals[i].y - mid,
         w: widthOf(short(signals[i].label)) / 2 + 10, h: PILL / 2,
       });
     }
     const width = 2 * PAD + 2 * half + (x1 - x0) * step;
-    bands.push({g, x: left, width, half: (Math.max(...ys) - mid) * ROW + PILL / 2 + PAD});
-    left += width + 60;
+    bands.push({g, x: left, width, half: Math.max(...ys) - mid});
+    left += width + gap;
   });
   unload();
+  const wanted = left / ((svg.clientWidth || 4) / (svg.clientHeight || 3)) - 2 * HEAD;
+  const row = Math.min(HIGH_ROW, Math.max(LOW_ROW, wanted / (rows + 1)));
+  for (const [key, box] of boxes) if (key[0] === "s") box.y *= row;
+  for (const band of bands) band.half = band.half * row + PILL / 2 + PAD;
   return bands;
 }
 
@@ -159,10 +165,15 @@ function at(c, t) {
   const a = (1 - t) ** 2, b = 2 * t * (1 - t), d = t * t;
   return [a * c[0] + b * c[2] + d * c[4], a * c[1] + b * c[3] + d * c[5]];
 }
+function within(point, box) {
+  const radius = box.across ? 9 : box.h;
+  const dx = Math.abs(point[0] - box.x) - box.w + radius, dy = Math.abs(point[1] - box.y) - box.h + radius;
+  return Math.hypot(Math.max(dx, 0), Math.max(dy, 0)) < radius;
+}
 function inside(point, box, more = 0) {
   return Math.abs(point[0] - box.x) < box.w + more && Math.abs(point[1] - box.y) < box.h + more;
 }
-function route(arrow, taken) {
+function route(arrow, taken, spots) {
   const a = boxes.get(arrow.a), b = boxes.get(arrow.b), dx = b.x - a.x, dy = b.y - a.y;
   const others = [...boxes].filter(([key]) => key !== arrow.a && key !== arrow.b).map(([, box]) => box);
   const pair = arrow.a < arrow.b ? arrow.a + arrow.b : arrow.b + arrow.a;
@@ -176,23 +187,26 @@ function route(arrow, taken) {
     const points = [];
     for (let k = 1; k < 20; k++) points.push(at(curve, k / 20));
     for (const box of others) if (points.some(point => inside(point, box, 4))) cost += 10;
-    const [, y] = points[9];
-    cost += Math.max(0, bounds.top - y, y - bounds.bottom) / 14;
+    const beyond = points.map(([x, y]) => Math.max(bounds.top - y, y - bounds.bottom, bounds.left - x, x - bounds.right));
+    cost += Math.max(0, ...beyond) / 10;
     if (cost < least) [best, least] = [{curve, bend: sign * bend}, cost];
     if (least < 0.5) break;
   }
   taken.get(pair).push(best.bend);
   const c = best.curve, steps = 120;
   let first = 0, last = steps;
-  while (first < steps - 1 && inside(at(c, first / steps), a)) first++;
-  while (last > first + 1 && inside(at(c, last / steps), b)) last--;
+  while (first < steps - 1 && within(at(c, first / steps), a)) first++;
+  while (last > first + 1 && within(at(c, last / steps), b)) last--;
   const tip = at(c, last / steps), size = arrow.directed ? 6 + 1.6 * arrow.width : 0;
   let neck = last;
   while (neck > first && Math.hypot(at(c, neck / steps)[0] - tip[0], at(c, neck / steps)[1] - tip[1]) < size) neck--;
   const t0 = first / steps, t1 = neck / steps, p0 = at(c, t0), p2 = at(c, t1);
   const tx = (1 - t0) * (c[2] - c[0]) + t0 * (c[4] - c[2]), ty = (1 - t0) * (c[3] - c[1]) + t0 * (c[5] - c[3]);
   arrow.path = `M${p0} Q${[p0[0] + tx * (t1 - t0), p0[1] + ty * (t1 - t0)]} ${p2}`;
-  arrow.middle = at(c, (first + last) / 2 / steps);
+  const places = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74].map(share => at(c, (first + share * (last - first)) / steps));
+  arrow.middle = places.find(place => spots.every(spot => !inside(place, spot, 7)));
+  if (arrow.middle) spots.push({x: arrow.middle[0], y: arrow.middle[1], w: 7, h: 6});
+  arrow.reach = at(c, 0.5);
   const far = Math.hypot(p2[0] - tip[0], p2[1] - tip[1]) || 1;
   const bx = (p2[0] - tip[0]) / far * size, by = (p2[1] - tip[1]) / far * size;
   arrow.head = [tip, [tip[0] + bx - by / 2, tip[1] + by + bx / 2], [tip[0] + bx + by / 2, tip[1] + by - bx / 2]];
@@ -205,7 +219,8 @@ function render(refit) {
   boxes = new Map();
   const bands = state.open.size ? flow() : ring();
   const every = bundle(shown);
-  arrows = every.slice(0, MOST);
+  arrows = every.slice(0, !state.open.size ? MOST_PER_GROUP * data.groups.length : roomy() ? MOST / 2 : MOST);
+  if (state.picked !== null) arrows = every.filter((arrow, k) => k < arrows.length || touches(arrow, state.picked));
   const all = [...boxes.values()];
   bounds = {
     left: Math.min(...all.map(b => b.x - b.w)), right: Math.max(...all.map(b => b.x + b.w)),
@@ -217,8 +232,10 @@ function render(refit) {
     arrow.width = overview ? 1 + 4 * arrow.links / most
       : 1 + 3 * Math.min(1, Math.abs(arrow.value) / data.crossLimit);
   }
-  const taken = new Map();
-  arrows.forEach(arrow => route(arrow, taken));
+  const taken = new Map(), spots = [...all];
+  arrows.forEach(arrow => route(arrow, taken, spots));
+  bounds.top = Math.min(bounds.top, ...arrows.map(arrow => arrow.reach[1]));
+  bounds.bottom = Math.max(bounds.bottom, ...arrows.map(arrow => arrow.reach[1]));
 
   svg.replaceChildren();
   const ground = make("g"), lines = make("g"), front = make("g");
@@ -265,7 +282,7 @@ function drawArrow(arrow, parent) {
   if (arrow.directed) group.append(make("polygon", {points: arrow.head.join(" "), fill: paint}));
   const both = arrow.a[0] === "s" && arrow.b[0] === "s";
   const lags = [...arrow.lags].sort((p, q) => p - q);
-  if (arrows.length <= MOST_LABELS || arrow.a === state.picked || arrow.b === state.picked) {
+  if (arrow.middle && (arrows.length <= MOST_LABELS || touches(arrow, state.picked))) {
     const label = both ? lags.slice(0, 3).join(",") + (lags.length > 3 ? "…" : "") : arrow.links;
     group.append(make("text", {x: arrow.middle[0], y: arrow.middle[1]}, label));
   }
@@ -307,9 +324,8 @@ function light() {
   const near = new Set([key]);
   svg.classList.toggle("dim", boxes.has(key));
   for (const arrow of arrows) {
-    const touches = arrow.a === key || arrow.b === key;
-    arrow.node.classList.toggle("near", touches);
-    if (touches) near.add(arrow.a).add(arrow.b);
+    arrow.node.classList.toggle("near", touches(arrow, key));
+    if (touches(arrow, key)) near.add(arrow.a).add(arrow.b);
   }
   for (const node of svg.querySelectorAll(".node, .card")) {
     node.classList.toggle("near", near.has(node.getAttribute("data-key")));
@@ -324,8 +340,9 @@ function say(shown, every) {
   const alone = signals.length - linked.size;
   let text = links.length ? `${shown.length} of ${count(links.length, "link")} between signals, ${rule}` : "No links between signals";
   if (state.weak) text = `No link has |value| > ${data.least}; the strongest are shown. ` + text;
-  if (every.length > arrows.length) text += `; the strongest ${arrows.length} of ${every.length} arrows are drawn`;
+  if (every.length > arrows.length) text += `; ${arrows.length} of ${every.length} arrows drawn, the strongest`;
   if (alone && links.length) text += `; ${count(alone, "signal")} without such a link` + (state.open.size ? " pale" : "");
+  if (state.open.size && state.open.size < data.groups.length) text += "; links among closed groups not drawn";
   const lone = arrows.some(arrow => !arrow.directed) ? " Line without head: lag 0, no direction." : "";
   const number = state.open.size < data.groups.length ? " Number on an arrow: lag, or links it stands for." : " Number on an arrow: lag in ticks.";
   byId("status").textContent = text + "." + (arrows.length ? number : "") + lone;

@@ -1,0 +1,168 @@
+"""``causewatch learn``: from a recording of normal operation to a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from causewatch.cli.options import Force, Json, Verbose
+from causewatch.cli.output import print_json, progress_of, refuse_existing
+from causewatch.cli.summary import (
+    console,
+    model_dict,
+    print_findings,
+    print_links,
+    print_model,
+)
+from causewatch.errors import SettingError
+
+__all__ = ["register"]
+
+ABOUT = """Learn from a recording of normal operation which signals cause which others.
+
+NORMAL is one file or several (CSV, Parquet, XLSX, or a historian's list of time, tag, value);
+several files are separate stretches of the same plant. Separator, decimal comma, header and time
+column are detected. Rows are averaged down to ticks; length of a tick and maximum lag are chosen
+from the data unless given. The model is written to --out; a report says how good the data are and
+what that means for the result."""
+
+EXAMPLES = """Examples:
+
+\b
+  causewatch learn normal.csv --out plant.cwm
+  causewatch learn monday.csv tuesday.csv --out plant.cwm --ignore Comment,Operator
+  causewatch learn normal.csv --out plant.cwm --exclude 2026-01-01T14:02..2026-01-01T14:31
+  causewatch learn normal.csv --out plant.cwm --every 10s --max-lag 6 --knowledge plant.yaml
+  causewatch learn normal.csv --out paper.cwm --preset paper"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``learn``."""
+    app.command("learn", help=ABOUT, epilog=EXAMPLES, short_help="Learn a model.")(learn)
+
+
+def learn(
+    normal: Annotated[
+        list[Path], typer.Argument(metavar="NORMAL...", help="The recording: one file or several.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="MODEL.cwm", help="File to write the model to.")],
+    preset: Annotated[
+        str, typer.Option(help="default, or paper for the published method.")
+    ] = "default",
+    every: Annotated[
+        str, typer.Option(metavar="auto|10s", help="Length of a tick: auto, 500ms, 10s, 2min, 1h.")
+    ] = "auto",
+    max_lag: Annotated[
+        str, typer.Option(metavar="auto|N", help="How many ticks back causes may lie.")
+    ] = "auto",
+    alpha: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="A link needs a p-value of at most this.  [default: 0.001; paper 0.05]",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[str, typer.Option(help="How links are found: pcmci or granger.")] = "pcmci",
+    test: Annotated[
+        str,
+        typer.Option(
+            help="PCMCI's independence test: linear; rank (robust to outliers); knn (sees any"
+            " dependence, slow)."
+        ),
+    ] = "linear",
+    fdr: Annotated[
+        bool, typer.Option("--fdr", help="Correct p-values for the number of tests.")
+    ] = False,
+    time: Annotated[
+        str | None, typer.Option(metavar="COL", help="Time column, if it is not found by itself.")
+    ] = None,
+    time_format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of labels; never a signal.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL,…", help="Columns to leave out; may be given several times."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FROM..TO", help="Stretch of time to leave out; may be given several times."
+        ),
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option(help="What separates columns, if it is not found by itself.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="Decimal sign, if it is not found by itself.")
+    ] = None,
+    knowledge: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What is known about the plant (YAML or JSON)."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="For tests that draw random numbers.")] = 0,
+    links: Annotated[int, typer.Option(min=0, help="How many links to print.")] = 15,
+    notes: Annotated[bool, typer.Option("--notes", help="Print notes of the report too.")] = False,
+    force: Force = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Learn and save a model."""
+    from causewatch.data import parse_duration, parse_span
+    from causewatch.model import learn as learn_model
+
+    refuse_existing([out], force)
+    if not out.absolute().parent.is_dir():
+        msg = f"There is no folder {str(out.parent)!r} to write {out.name!r} to."
+        raise SettingError(msg)
+    with progress_of() as tell:
+        model = learn_model(
+            [str(path) for path in normal],
+            preset=preset,
+            every=None if every == "auto" else parse_duration(every),
+            max_lag=_lag(max_lag),
+            alpha=alpha,
+            knowledge=None if knowledge is None else str(knowledge),
+            method=method,
+            test=test,
+            fdr=fdr,
+            seed=seed,
+            progress=tell,
+            time=time,
+            time_format=time_format,
+            labels=labels,
+            ignore=_columns(ignore),
+            exclude=[parse_span(span) for span in exclude or ()],
+            separator=separator,
+            decimal=decimal,
+        )
+        model.save(out)
+    if as_json:
+        print_json({"model": str(out)} | model_dict(model))
+        return
+    screen = console()
+    print_model(model, screen)
+    if links:
+        print_links(model.graph, screen, links)
+    print_findings(model.report, screen, notes)
+    screen.print(f"Saved      {out}")
+
+
+def _lag(text: str) -> int | None:
+    if text == "auto":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        msg = f"--max-lag is {text!r}; it must be auto or a whole number of ticks."
+        raise SettingError(msg) from None
+
+
+def _columns(given: list[str] | None) -> list[str]:
+    return [name.strip() for part in given or () for name in part.split(",") if name.strip()]

@@ -1,0 +1,139 @@
+"""What a model knows, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from causewatch.errors import listing
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from causewatch.graph import CausalGraph
+    from causewatch.model import NormalModel
+    from causewatch.preprocess import Finding
+
+__all__ = ["console", "model_dict", "print_findings", "print_links", "print_model"]
+
+MARKS = {
+    "problem": ("PROBLEM", "bold red"),
+    "warning": ("WARNING", "yellow"),
+    "info": ("note", "dim"),
+}
+
+
+def console() -> Console:
+    """Where results for people are printed; plain text if that is no terminal."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, soft_wrap=True)
+
+
+def model_dict(model: NormalModel) -> dict[str, Any]:
+    """Plain data about a model, for ``--json``."""
+    from dataclasses import asdict
+
+    return {
+        "preset": model.preset,
+        "signals": list(model.signals),
+        "dropped": dict(model.preprocessing.dropped),
+        "every_s": model.preprocessing.every,
+        "max_lag": model.preprocessing.max_lag,
+        "interval_reason": model.preprocessing.reason,
+        "links": [
+            row | {"coefficient": model.mechanisms[link.target].coefficients[link]}
+            for row, link in zip(model.graph.to_dict()["links"], model.graph, strict=True)
+        ],
+        "mechanisms": [
+            {
+                "signal": one.target,
+                "intercept": one.intercept,
+                "spread": one.spread,
+                "explained": one.explained,
+            }
+            for one in model.mechanisms.values()
+        ],
+        "report": [finding.to_dict() for finding in model.report],
+        "provenance": asdict(model.provenance),
+    }
+
+
+def print_model(model: NormalModel, out: Console) -> None:
+    """The model in a few lines."""
+    from causewatch.data import format_duration
+
+    plan, origin = model.preprocessing, model.provenance
+    files = listing([str(file["name"]) for file in origin.files], most=4)
+    source = f"{files}: " if origin.files else ""
+    out.print(
+        f"Recording  {source}{origin.rows:,} rows every {format_duration(model.interval)},"
+        f" {origin.first} to {origin.last}"
+    )
+    left_out = f", {len(plan.dropped)} left out" if plan.dropped else ""
+    out.print(f"Signals    {len(model.signals)} in the model{left_out}")
+    for name, reason in list(plan.dropped.items())[:12]:
+        out.print(f"             {name}: {reason}", style="dim")
+    if len(plan.dropped) > 12:
+        out.print(f"             and {len(plan.dropped) - 12} more", style="dim")
+    how = "every row taken" if plan.step == 1 else "rows averaged"
+    how = f"every {plan.step}th row taken" if plan.step is not None and plan.step > 1 else how
+    out.print(
+        f"Ticks      {origin.ticks:,} of {format_duration(plan.every)} ({how});"
+        f" causes up to {plan.max_lag} ticks back"
+    )
+    out.print(f"             {plan.reason}", style="dim")
+    settings = origin.settings
+    out.print(
+        f"Links      {len(model.graph)}"
+        f" ({sum(link.is_auto for link in model.graph)} of them from a signal to itself);"
+        f" {settings['method']}, {settings['test']} test, alpha {settings['alpha']:g},"
+        f" {origin.windows:,} windows"
+    )
+
+
+def print_links(graph: CausalGraph, out: Console, most: int) -> None:
+    """The strongest links between different signals."""
+    from rich import box
+    from rich.table import Table
+
+    links = sorted(
+        (link for link in graph if not link.is_auto), key=lambda link: -abs(graph[link].value)
+    )
+    if not links:
+        out.print("No links between different signals.")
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("cause", "effect"):
+        table.add_column(name, overflow="fold", max_width=40)
+    for name in ("ticks later", "strength", "p-value"):
+        table.add_column(name, justify="right")
+    from rich.text import Text
+
+    for link in links[:most]:
+        strength = graph[link]
+        table.add_row(
+            Text(link.source),
+            Text(link.target),
+            str(link.lag),
+            f"{strength.value:+.2f}",
+            f"{strength.p_value:.1g}",
+        )
+    out.print(table)
+    if len(links) > most:
+        out.print(f"{len(links) - most} weaker links are not shown.", style="dim")
+
+
+def print_findings(findings: tuple[Finding, ...], out: Console, notes: bool) -> None:
+    """The report: what was found, what it means, what to do."""
+    shown = [one for one in findings if notes or one.severity != "info"]
+    for finding in shown:
+        mark, style = MARKS[finding.severity]
+        out.print(f"{mark:8} ", style=style, end="")
+        out.print(finding.text)
+        if finding.meaning:
+            out.print(f"           {finding.meaning}", style="dim")
+        if finding.remedy:
+            out.print(f"           → {finding.remedy}", style="cyan")
+    hidden = len(findings) - len(shown)
+    if hidden:
+        out.print(f"{hidden} further note(s): --notes shows them.", style="dim")

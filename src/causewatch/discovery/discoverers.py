@@ -1,0 +1,248 @@
+"""Discoverers: anything that turns ticks into a `CausalGraph`.
+
+`Pcmci` is the one causewatch stands on; `Granger` is another, to show that the rest of the product
+asks for nothing but the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from causewatch.data.table import TableSource
+from causewatch.discovery.independence import BulkTest, OneByOne, PartialCorrelation
+from causewatch.discovery.knowledge import Constraints
+from causewatch.discovery.moments import LaggedMoments
+from causewatch.discovery.nonlinear import ConditionalMutualInformation
+from causewatch.discovery.pcmci import Progress, link_masks, run_pcmci
+from causewatch.errors import SettingError, UnknownNameError
+from causewatch.graph import CausalGraph, Link, Strength
+from causewatch.kernels.parallel import spread
+
+__all__ = ["TESTS", "Discoverer", "Granger", "Pcmci", "TestName", "normal_scores"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+TestName = Literal["linear", "rank", "knn"]
+TESTS: tuple[TestName, ...] = ("linear", "rank", "knn")
+
+
+class Discoverer(Protocol):
+    """Finds the causal graph of ticks."""
+
+    def discover(
+        self,
+        ticks: TableSource,
+        moments: LaggedMoments,
+        *,
+        constraints: Constraints | None = None,
+        progress: Progress | None = None,
+    ) -> CausalGraph:
+        """The graph.
+
+        Parameters
+        ----------
+        ticks
+            The recording, for discoverers that need every value.
+        moments
+            Its lagged moments, which hold the names of the signals and the maximum lag.
+        constraints
+            Links that knowledge forbids or requires.
+        progress
+            Told the share of the work done.
+        """
+
+
+@dataclass(frozen=True)
+class Pcmci:
+    """PCMCI with one of the independence tests.
+
+    Attributes
+    ----------
+    alpha
+        A link needs a p-value of at most this.
+    test
+        ``linear``: partial correlation. ``rank``: partial correlation of normal scores (each
+        value replaced by the normal quantile of its rank), robust to outliers and monotone
+        distortion. ``knn``: conditional mutual information from nearest neighbours, which sees any
+        dependence; slow.
+    min_lag
+        1, or 0 to look for links within one tick too.
+    fdr
+        Correct p-values for the number of tests (Benjamini–Hochberg).
+    above_mean
+        Keep only links stronger than the mean strength of all links tested. With long recordings
+        nearly everything is significant; this keeps what matters.
+    seed, max_samples
+        For ``knn``: the shuffles, and how many ticks it looks at.
+    """
+
+    alpha: float = 0.05
+    test: TestName = "linear"
+    min_lag: int = 1
+    fdr: bool = False
+    above_mean: bool = False
+    seed: int = 0
+    max_samples: int = 1000
+
+    def discover(
+        self,
+        ticks: TableSource,
+        moments: LaggedMoments,
+        *,
+        constraints: Constraints | None = None,
+        progress: Progress | None = None,
+    ) -> CausalGraph:
+        """See `Discoverer`."""
+        result = run_pcmci(
+            self._prepared(ticks, moments),
+            moments.signals,
+            min_lag=self.min_lag,
+            alpha=self.alpha,
+            fdr=self.fdr,
+            constraints=constraints,
+            progress=progress,
+        )
+        if not self.above_mean:
+            return result.graph
+        mean = np.abs(result.value).mean()
+        return CausalGraph(
+            result.graph.signals,
+            {
+                link: strength
+                for link, strength in result.graph.links.items()
+                if abs(strength.value) > mean
+                or (constraints is not None and constraints.requires(link))
+            },
+        )
+
+    def _prepared(self, ticks: TableSource, moments: LaggedMoments) -> BulkTest:
+        if self.test == "linear":
+            return PartialCorrelation(moments)
+        values, starts = _collected(ticks)
+        if self.test == "rank":
+            scores = LaggedMoments(moments.signals, max_lag=moments.max_lag)
+            scores.update_stretches(normal_scores(values), starts)
+            return PartialCorrelation(scores)
+        if self.test == "knn":
+            test = ConditionalMutualInformation(
+                values,
+                max_lag=moments.max_lag,
+                starts=starts,
+                alpha=self.alpha,
+                seed=self.seed,
+                max_samples=self.max_samples,
+            )
+            return OneByOne(test, test.windows)
+        raise UnknownNameError(str(self.test), "independence test", TESTS)
+
+
+@dataclass(frozen=True)
+class Granger:
+    """Granger causality by stepwise regression: what improves a prediction is a cause.
+
+    For every signal, candidates (all signals at all lags) are added one by one, each time the one
+    with the strongest partial correlation given those chosen already, as long as it is
+    significant after correction for the number of candidates; then those that the later ones have
+    made superfluous are taken out again. A sparse vector autoregression, in other words.
+
+    Attributes
+    ----------
+    alpha
+        Chance of one false link per signal that is accepted.
+    most_parents
+        Where to stop for one signal.
+    """
+
+    alpha: float = 0.01
+    most_parents: int = 40
+
+    def discover(
+        self,
+        ticks: TableSource,
+        moments: LaggedMoments,
+        *,
+        constraints: Constraints | None = None,
+        progress: Progress | None = None,
+    ) -> CausalGraph:
+        """See `Discoverer`."""
+        if not 0.0 < self.alpha < 1.0:
+            msg = f"alpha is {self.alpha:g}; it must lie between 0 and 1."
+            raise SettingError(msg)
+        test = PartialCorrelation(moments)
+        allowed, required = link_masks(test, constraints, min_lag=1)
+        names = moments.signals
+        links: dict[Link, Strength] = {}
+        found = spread(
+            lambda target: self._causes(test, target, allowed[:, target], required[:, target]),
+            range(test.signals),
+        )
+        for target, (nodes, values, p_values) in enumerate(found):
+            for node, value, p_value in zip(nodes, values, p_values, strict=True):
+                lag, source = divmod(int(node), test.signals)
+                link = Link(names[source], names[target], lag)
+                links[link] = Strength(float(value), float(p_value))
+            if progress is not None:
+                progress((target + 1) / test.signals)
+        return CausalGraph(names, links)
+
+    def _causes(
+        self,
+        test: BulkTest,
+        target: int,
+        allowed: NDArray[np.bool_],
+        required: NDArray[np.bool_],
+    ) -> tuple[Ints, Floats, Floats]:
+        source, lag = np.nonzero(allowed)
+        candidates = np.asarray(lag * test.signals + source, dtype=np.intp)
+        fixed = candidates[required[source, lag]]
+        level = self.alpha / max(1, len(candidates))
+        chosen = fixed
+        while len(chosen) < min(self.most_parents, len(candidates), test.windows // 2):
+            rest = np.setdiff1d(candidates, chosen)
+            pairs = np.column_stack([rest, np.full_like(rest, target)])
+            values, p_values = test.given_sets(chosen, pairs)
+            best = int(np.argmax(np.abs(values)))
+            if p_values[best] > level:
+                break
+            chosen = np.append(chosen, rest[best])
+        while True:
+            values, p_values = self._given_the_others(test, target, chosen)
+            loose = np.where(np.isin(chosen, fixed), 0.0, p_values)
+            if len(chosen) == 0 or loose.max() <= level:
+                return chosen, values, p_values
+            chosen = np.delete(chosen, int(np.argmax(loose)))
+
+    @staticmethod
+    def _given_the_others(test: BulkTest, target: int, chosen: Ints) -> tuple[Floats, Floats]:
+        if len(chosen) == 0:
+            return np.empty(0), np.empty(0)
+        return test.given_others(target, chosen, len(chosen) - 1)
+
+
+def normal_scores(values: Floats) -> Floats:
+    """Each value replaced by the normal quantile of its rank among the values of its signal.
+
+    Ties share their mean rank; missing stays missing.
+    """
+    ranks = stats.rankdata(values, axis=0, nan_policy="omit")
+    count = np.isfinite(values).sum(axis=0)
+    return np.asarray(special.ndtri((ranks - 0.5) / np.maximum(count, 1)))
+
+
+def _collected(ticks: TableSource) -> tuple[Floats, Sequence[int]]:
+    """All ticks in memory, and where stretches begin."""
+    values: list[Floats] = []
+    starts: list[int] = []
+    size = 0
+    for chunk in ticks.chunks():
+        values.append(chunk.values)
+        starts += (chunk.starts + size).tolist()
+        size += len(chunk)
+    return np.concatenate(values), starts or [0]

@@ -1,0 +1,131 @@
+"""`NormalModel`: an immutable account of healthy behaviour."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from causewatch.discovery import Knowledge
+from causewatch.graph import CausalGraph, Link
+from causewatch.preprocess import Finding, Preprocessing
+
+__all__ = ["Mechanism", "NormalModel", "Provenance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """How one signal follows from its causes: ``intercept + Σ coefficient · source[lag ago]``.
+
+    Attributes
+    ----------
+    target
+        The signal.
+    coefficients
+        By link into the target, in the signals' own units.
+    intercept
+        What is added.
+    spread
+        Standard deviation of what the causes leave unexplained.
+    explained
+        Share of the signal's variance that the causes explain.
+    """
+
+    target: str
+    coefficients: Mapping[Link, float]
+    intercept: float
+    spread: float
+    explained: float
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a model comes from.
+
+    Attributes
+    ----------
+    files
+        Name, SHA-256 and number of rows of every file.
+    rows, ticks, windows
+        Rows read, ticks made of them, and windows that discovery rests on.
+    first, last
+        Times of the first and the last row.
+    created
+        When the model was learnt, ISO 8601 in UTC.
+    versions
+        Of causewatch, Python and the libraries that compute.
+    settings
+        What was asked for.
+    """
+
+    files: tuple[Mapping[str, Any], ...]
+    rows: int
+    ticks: int
+    windows: int
+    first: str
+    last: str
+    created: str
+    versions: Mapping[str, str]
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class NormalModel:
+    """What was learnt from a recording of normal operation.
+
+    Attributes
+    ----------
+    preset
+        ``default`` or ``paper``.
+    preprocessing
+        How rows become ticks.
+    graph
+        Which signals cause which others.
+    mechanisms
+        By signal: the regression on its causes.
+    centre, scale
+        Mean and standard deviation of each signal.
+    interval
+        Usual time between two rows of the recording, in seconds.
+    clock
+        What its times count.
+    knowledge
+        What was known about the plant beforehand.
+    report
+        Data quality and assumptions: what was found, what it means, what to do.
+    positions
+        Where each signal stands in pictures of the graph.
+    provenance
+        Where the model comes from.
+    """
+
+    preset: str
+    preprocessing: Preprocessing
+    graph: CausalGraph
+    mechanisms: Mapping[str, Mechanism]
+    centre: Mapping[str, float]
+    scale: Mapping[str, float]
+    interval: float
+    clock: str
+    knowledge: Knowledge
+    report: tuple[Finding, ...]
+    positions: Mapping[str, tuple[float, float]]
+    provenance: Provenance
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Signals in the model."""
+        return self.preprocessing.signals
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a ``.cwm`` file: it is there whole or not at all."""
+        from causewatch.model.store import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"NormalModel({len(self.signals)} signals, {len(self.graph)} links,"
+            f" every {self.preprocessing.every:g} s, max_lag {self.preprocessing.max_lag})"
+        )

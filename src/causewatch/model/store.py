@@ -1,0 +1,195 @@
+"""Models in files (``.cwm``): JSON and arrays in one checked zip, validated before use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from causewatch.archive import read_archive, write_archive
+from causewatch.discovery import Knowledge
+from causewatch.errors import CausewatchError, ModelFileError, shorten
+from causewatch.graph import CausalGraph, Link, Strength
+from causewatch.model.normal import Mechanism, NormalModel, Provenance
+from causewatch.preprocess import Finding, Preprocessing
+
+__all__ = ["load", "save"]
+
+KIND, VERSION = "model", 1
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Name = Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Preprocessing(_Strict):
+    signals: Annotated[list[Name], Field(min_length=1)]
+    dropped: dict[str, str]
+    every: Positive
+    max_lag: Annotated[int, Field(ge=1, le=1000)]
+    step: Annotated[int, Field(ge=1)] | None
+    hold: Count
+    reason: str
+
+
+class _Finding(_Strict):
+    kind: str
+    severity: Literal["info", "warning", "problem"]
+    text: str
+    meaning: str
+    remedy: str
+    signals: list[str]
+    span: list[str] | None
+
+
+class _Provenance(_Strict):
+    files: list[dict[str, str | int]]
+    rows: Count
+    ticks: Count
+    windows: Count
+    first: str
+    last: str
+    created: str
+    versions: dict[str, str]
+    settings: dict[str, Any]
+
+
+class _Content(_Strict):
+    preset: Literal["default", "paper"]
+    preprocessing: _Preprocessing
+    interval: Positive
+    clock: Literal["naive", "utc", "elapsed", "rows"]
+    knowledge: dict[str, Any]
+    report: list[_Finding]
+    provenance: _Provenance
+
+
+def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
+    """Write `model` to a file: it is there whole or not at all."""
+    place = {name: k for k, name in enumerate(model.signals)}
+    links = list(model.graph)
+    content = {
+        "preset": model.preset,
+        "preprocessing": model.preprocessing.to_dict(),
+        "interval": model.interval,
+        "clock": model.clock,
+        "knowledge": model.knowledge.to_dict(),
+        "report": [finding.to_dict() for finding in model.report],
+        "provenance": asdict(model.provenance),
+    }
+    mechanisms = [model.mechanisms[name] for name in model.signals]
+    arrays = {
+        "links": np.array(
+            [[place[link.source], place[link.target], link.lag] for link in links], dtype=np.int32
+        ).reshape(-1, 3),
+        "value": np.array([model.graph[link].value for link in links]),
+        "p_value": np.array([model.graph[link].p_value for link in links]),
+        "coefficient": np.array([model.mechanisms[k.target].coefficients[k] for k in links]),
+        "intercept": np.array([one.intercept for one in mechanisms]),
+        "spread": np.array([one.spread for one in mechanisms]),
+        "explained": np.array([one.explained for one in mechanisms]),
+        "centre": np.array([model.centre[name] for name in model.signals]),
+        "scale": np.array([model.scale[name] for name in model.signals]),
+        "positions": np.array([model.positions[name] for name in model.signals]),
+    }
+    write_archive(path, KIND, VERSION, content, arrays)
+
+
+def load(path: str | os.PathLike[str]) -> NormalModel:
+    """Read a model; a damaged or foreign file is a `ModelFileError`, and nothing in it is run."""
+    content, arrays = read_archive(path, KIND, VERSION)
+    name = shorten(Path(path).name)
+    try:
+        checked = _Content.model_validate(content)
+        _check_arrays(arrays, checked.preprocessing)
+        return _build(checked, arrays)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        reason = f"{where}: {first['msg']}"
+    except (CausewatchError, KeyError, TypeError, ValueError, AttributeError) as error:
+        reason = str(error)
+    msg = f"{name!r} is not a usable model ({shorten(reason, 120)})."
+    raise ModelFileError(msg)
+
+
+def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> None:
+    signals, links = len(plan.signals), len(arrays["links"])
+    if len(set(plan.signals)) != signals:
+        msg = "a signal is named twice"
+        raise ValueError(msg)
+    shapes: dict[str, tuple[int, ...]] = {
+        "links": (links, 3),
+        "positions": (signals, 2),
+        **dict.fromkeys(("value", "p_value", "coefficient"), (links,)),
+        **dict.fromkeys(("intercept", "spread", "explained", "centre", "scale"), (signals,)),
+    }
+    for name, shape in shapes.items():
+        array = arrays[name]
+        kind = np.int32 if name == "links" else np.float64
+        if array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
+            msg = f"array {name} has an unexpected shape, type or value"
+            raise ValueError(msg)
+    source, target, lag = arrays["links"].T
+    inside = (source >= 0) & (source < signals) & (target >= 0) & (target < signals)
+    if not np.all(inside & (lag >= 0) & (lag <= plan.max_lag)):
+        msg = "a link lies outside the signals or lags of the model"
+        raise ValueError(msg)
+    if len(np.unique(arrays["links"], axis=0)) != links:
+        msg = "a link is listed twice"
+        raise ValueError(msg)
+
+
+def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel:
+    plan = content.preprocessing
+    names = tuple(plan.signals)
+    links = [Link(names[i], names[j], lag) for i, j, lag in arrays["links"].tolist()]
+    graph = CausalGraph(
+        names,
+        {
+            link: Strength(value, p_value)
+            for link, value, p_value in zip(
+                links, arrays["value"].tolist(), arrays["p_value"].tolist(), strict=True
+            )
+        },
+    )
+    coefficients: dict[str, dict[Link, float]] = {name: {} for name in names}
+    for link, coefficient in zip(links, arrays["coefficient"].tolist(), strict=True):
+        coefficients[link.target][link] = coefficient
+    numbers = zip(
+        names,
+        arrays["intercept"].tolist(),
+        arrays["spread"].tolist(),
+        arrays["explained"].tolist(),
+        strict=True,
+    )
+    written = content.provenance
+    return NormalModel(
+        preset=content.preset,
+        preprocessing=Preprocessing(**(plan.model_dump() | {"signals": names})),
+        graph=graph,
+        mechanisms={
+            name: Mechanism(name, coefficients[name], intercept, spread, explained)
+            for name, intercept, spread, explained in numbers
+        },
+        centre=dict(zip(names, arrays["centre"].tolist(), strict=True)),
+        scale=dict(zip(names, arrays["scale"].tolist(), strict=True)),
+        interval=content.interval,
+        clock=content.clock,
+        knowledge=Knowledge.from_dict(content.knowledge),
+        report=tuple(Finding.from_dict(one.model_dump()) for one in content.report),
+        positions={
+            name: (x, y) for name, (x, y) in zip(names, arrays["positions"].tolist(), strict=True)
+        },
+        provenance=Provenance(**(written.model_dump() | {"files": tuple(written.files)})),
+    )

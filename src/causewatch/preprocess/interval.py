@@ -1,0 +1,154 @@
+"""How long a tick should be, and how many ticks back causes may lie (ADR 0006).
+
+The question is how long causes take to act. Each signal is freed of what its own past explains
+(an autoregression); what is left of one signal then correlates with what is left of another
+only at the delays at which one acts on the other. The *horizon* is the longest delay with at
+least a fifth of the cross-dependence of the strongest one, reached without a pause longer than
+itself (so that a daily rhythm, which comes back after 24 hours, is not taken for a delay).
+`MOST_LAGS` ticks have to cover the horizon; ticks are made no longer than that needs, because
+averaging for longer blurs the order of events, from which the direction of a link is read.
+
+Delays may span orders of magnitude, so the search runs over rows averaged by 1, 4, 16, … and takes
+the first scale at which the horizon lies well inside the window of lags looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["IntervalChoice", "choose_interval", "lags_for"]
+
+Floats = NDArray[np.float64]
+
+MOST_LAGS = 8
+"""Longest maximum lag chosen by the rule."""
+MOST_NODES = 3000
+"""Lagged signals, N·(2·max_lag + 1), that discovery is given to work on: half a gigabyte."""
+LEAST_LAGS = 2
+"""Shortest: second-order dynamics (a level and its rate) need two ticks of the past."""
+LEAST_TICKS = 1000
+"""Ticks that must be left after averaging, if the recording has as many rows."""
+WINDOW = 32
+"""Lags looked at on each scale."""
+OWN_PAST = 8
+"""Lags of a signal's own past that are taken out of it."""
+SHARE = 0.2
+"""Share of the strongest delay's cross-dependence that counts as acting."""
+FACTOR = 4
+"""Ratio of one scale to the next."""
+NOISE = 4.0
+"""Correlations below this many standard errors are noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalChoice:
+    """Rows per tick, maximum lag in ticks, and the horizon in rows they were chosen for."""
+
+    rows_per_tick: int
+    max_lag: int
+    horizon: float
+    """0 if no signal was seen to act on another one."""
+
+
+def choose_interval(stretches: list[Floats]) -> IntervalChoice:
+    """Choose from a sample of the recording.
+
+    Parameters
+    ----------
+    stretches
+        Rows × signals each, without gaps; NaN is missing.
+    """
+    total = sum(map(len, stretches))
+    horizon = 0.0
+    scale = 1
+    while True:
+        averaged = [_averaged(rows, scale) for rows in stretches]
+        found = _horizon([rows for rows in averaged if len(rows) > 4 * OWN_PAST])
+        if found is None:
+            break
+        horizon = max(horizon, found * scale)
+        if found <= WINDOW / 2 or total / (scale * FACTOR) < LEAST_TICKS:
+            break
+        scale *= FACTOR
+    longest = max(1, total // LEAST_TICKS)
+    signals = stretches[0].shape[1] if stretches else 1
+    per_tick = min(longest, _nice(horizon / _affordable(signals)))
+    max_lag = lags_for(horizon / per_tick, signals)
+    return IntervalChoice(rows_per_tick=per_tick, max_lag=max_lag, horizon=horizon)
+
+
+def lags_for(horizon: float, signals: int) -> int:
+    """Maximum lag that covers a horizon given in ticks, as far as that is affordable."""
+    return int(np.clip(np.ceil(horizon), LEAST_LAGS, _affordable(signals)))
+
+
+def _affordable(signals: int) -> int:
+    return max(LEAST_LAGS, min(MOST_LAGS, (MOST_NODES // signals - 1) // 2))
+
+
+def _averaged(rows: Floats, scale: int) -> Floats:
+    whole = len(rows) // scale * scale
+    if scale == 1:
+        return rows
+    return np.asarray(rows[:whole].reshape(-1, scale, rows.shape[1]).mean(axis=1))
+
+
+def _horizon(stretches: list[Floats]) -> float | None:
+    """The horizon on this scale, in its own rows; None if no signal acts on another one."""
+    energy = np.zeros(WINDOW + 1)
+    whitened = [_without_own_past(rows) for rows in stretches]
+    count = sum(len(rows) for rows in whitened)
+    if count <= 2 * WINDOW:
+        return None
+    for lag in range(WINDOW + 1):
+        products = sum(
+            (rows[: len(rows) - lag].T @ rows[lag:] for rows in whitened),
+            start=np.zeros((stretches[0].shape[1],) * 2),
+        )
+        correlation = products / count
+        np.fill_diagonal(correlation, 0.0)
+        strength = np.square(correlation)
+        floor = NOISE**2 / count
+        energy[lag] = np.sum(strength[strength > floor]) / (2 if lag == 0 else 1)
+    acting = np.flatnonzero(energy[1:] >= SHARE * energy[1:].max()) + 1
+    if energy.max() == 0.0:
+        return None
+    if energy[1:].max() == 0.0:
+        return 1.0  # all within one row: nothing to be gained by longer ticks
+    reached = int(acting[0])
+    for lag in acting[1:].tolist():
+        if lag - reached > max(2, reached):
+            break
+        reached = lag
+    return float(reached)
+
+
+def _without_own_past(rows: Floats) -> Floats:
+    """What is left of each signal after regression on its own past, with unit variance."""
+    rows = np.where(np.isfinite(rows), rows, np.nan)
+    rows = np.nan_to_num(rows - np.nanmean(rows, axis=0, keepdims=True)) if len(rows) else rows
+    out = np.zeros((len(rows) - OWN_PAST, rows.shape[1]))
+    for k, column in enumerate(rows.T):
+        past = np.column_stack(
+            [column[OWN_PAST - p : len(column) - p] for p in range(1, OWN_PAST + 1)]
+        )
+        now = column[OWN_PAST:]
+        weights = np.linalg.lstsq(past, now, rcond=1e-10)[0]
+        left = now - past @ weights
+        spread = left.std()
+        if spread > 1e-9 * max(column.std(), np.finfo(float).tiny):
+            out[:, k] = np.clip(left / spread, -8.0, 8.0)
+    return out
+
+
+def _nice(rows: float) -> int:
+    """The least number of 1, 2, 3, 5 times a power of ten, 15 or 20 or 30 (…) that is not below."""
+    size = 1
+    while True:
+        for factor in (1, 2, 3, 5):
+            if factor * size >= rows:
+                return factor * size
+        size *= 10

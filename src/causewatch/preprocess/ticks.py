@@ -1,0 +1,380 @@
+"""Rows to ticks, for a recording at once and for a live stream row by row, with the same numbers.
+
+Rules
+-----
+- A tick covers `every` seconds, counted from the first row of its stretch. A row belongs to the
+  tick its time falls into, half a row's interval of jitter allowed.
+- A tick is complete with the row after which the next one is expected in a later tick; if that row
+  never comes, with the first row of a later tick. Rows that still arrive for a complete tick (equal
+  times, jitter) count towards the next one: nothing is lost, and nothing waits.
+- A tick's value is the mean of the values present. Where a signal has none, its last tick is held
+  for at most `hold` ticks, and counted; after that it is missing (NaN), never zero.
+- At the end of a stretch an incomplete tick is kept if it holds at least half of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.data.table import NANOSECONDS, Clock, Note, SourceFile, TableSource, TimeTable
+
+__all__ = ["MOST_HELD", "Averager", "Decimator", "TickSource", "Ticker"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_HELD = 5
+"""Ticks for which the last value of a signal is held where it is missing."""
+
+
+class Ticker(Protocol):
+    """Turns rows into ticks; one object for one stream of rows."""
+
+    @property
+    def held(self) -> NDArray[np.int64]:
+        """How often each signal's last value was held."""
+
+    def rows(self, table: TimeTable) -> TimeTable:
+        """The ticks that these rows complete."""
+
+    def row(
+        self, time: int, values: Floats, new_stretch: bool = False
+    ) -> list[tuple[int, Floats, bool]]:
+        """The ticks that this row completes: time, values, whether a stretch begins with it."""
+
+    def flush(self) -> list[tuple[int, Floats, bool]]:
+        """The tick still open, if it is to be kept: there are no more rows."""
+
+
+class Averager:
+    """Averages rows down to ticks; the rules are at the top of this module.
+
+    Parameters
+    ----------
+    signals
+        How many.
+    every
+        Length of a tick in seconds, at least `interval`.
+    interval
+        Usual time between two rows in seconds.
+    hold
+        For how many ticks a missing value is replaced by the last one.
+    """
+
+    def __init__(
+        self, signals: int, *, every: float, interval: float, hold: int = MOST_HELD
+    ) -> None:
+        self.held = np.zeros(signals, dtype=np.int64)
+        self._every = max(1, round(every * NANOSECONDS))
+        self._interval = round(interval * NANOSECONDS)
+        self._least = max(1, -(-self._every // max(1, self._interval)) // 2)
+        self._hold = hold
+        self._signals = signals
+        self._begin()
+
+    def _begin(self) -> None:
+        """Forget everything about the stretch before."""
+        self._origin: int | None = None
+        self._tick = 0  # number of the open tick
+        self._closed = False  # whether the last row completed its tick
+        self._rows = 0  # rows in the open tick
+        self._sum = np.zeros(self._signals)
+        self._count = np.zeros(self._signals, dtype=np.int64)
+        self._time = 0  # time of the last row
+        self._emitted: int | None = None  # number of the last tick given out
+        self._last = np.full(self._signals, np.nan)  # last value of each signal and its age
+        self._age = np.zeros(self._signals, dtype=np.int64)
+
+    def row(
+        self, time: int, values: Floats, new_stretch: bool = False
+    ) -> list[tuple[int, Floats, bool]]:
+        """See `Ticker`."""
+        done = self.flush() if new_stretch else []
+        if self._origin is None:
+            self._origin = time
+        place = time - self._origin + self._interval // 2
+        tick = place // self._every
+        if self._closed:
+            tick = max(tick, self._tick + 1)
+        tick = max(tick, self._tick)
+        if tick > self._tick:
+            done += self._emit()
+            self._tick = tick
+        present = np.isfinite(values)
+        self._sum[present] += values[present]
+        self._count += present
+        self._rows += 1
+        self._time = time
+        self._closed = (place + self._interval) // self._every > tick
+        if self._closed:
+            done += self._emit()
+        return done
+
+    def flush(self) -> list[tuple[int, Floats, bool]]:
+        """See `Ticker`."""
+        done = self._emit() if self._rows >= self._least else []
+        self._begin()
+        return done
+
+    def _emit(self) -> list[tuple[int, Floats, bool]]:
+        """Give out the open tick, if it has rows, and the ones skipped before it."""
+        if self._rows == 0:
+            return []
+        with np.errstate(invalid="ignore"):
+            values = np.where(self._count > 0, self._sum / self._count, np.nan)
+        first = self._emitted is None
+        skipped = 0 if self._emitted is None else self._tick - self._emitted - 1
+        done = []
+        for k in range(skipped, 0, -1):
+            missing = np.full(self._signals, np.nan)
+            done.append((self._time - k * self._every, self._filled(missing), False))
+        done.append((self._time, self._filled(values), first))
+        self._emitted = self._tick
+        self._rows = 0
+        self._sum[:] = 0.0
+        self._count[:] = 0
+        return done
+
+    def _filled(self, values: Floats) -> Floats:
+        missing = np.isnan(values)
+        self._age = np.where(missing, self._age + 1, 0)
+        self._last = np.where(missing, self._last, values)
+        hold = missing & (self._age <= self._hold) & ~np.isnan(self._last)
+        self.held += hold
+        return np.where(hold, self._last, values)
+
+    def rows(self, table: TimeTable) -> TimeTable:
+        """See `Ticker`."""
+        parts: list[tuple[Ints, Floats, bool]] = []
+        for piece in table.stretches():
+            if not (table.continues and piece.start == 0):
+                parts += _stacked(self.flush())
+            if piece.stop > piece.start:
+                parts.append(self._stretch(table.time[piece], table.values[piece]))
+        return _table(parts, table, self._every / NANOSECONDS, self._signals)
+
+    def _stretch(self, time: Ints, values: Floats) -> tuple[Ints, Floats, bool]:
+        """Ticks completed by rows that go on with the open stretch: times, values, whether new."""
+        if self._origin is None:
+            self._origin = int(time[0])
+        place = time - self._origin + self._interval // 2
+        tick = place // self._every
+        after = (place + self._interval) // self._every > tick
+        # Rows for a tick that an earlier row has completed belong to the next one.
+        before = np.concatenate([[self._closed], after[:-1]])
+        same = np.concatenate([[self._tick], tick[:-1]]) >= tick
+        tick = np.maximum.accumulate(np.maximum(tick + (before & same), self._tick))
+        closes = (place + self._interval) // self._every > tick
+
+        starts = np.flatnonzero(np.diff(tick, prepend=tick[0] - 1))
+        numbers = tick[starts]
+        present = np.isfinite(values)
+        # The sums so far go in front as a row of their own: the order of additions, and with it
+        # the last digit, is then the same as row by row.
+        joins = self._rows > 0 and numbers[0] == self._tick
+        if self._rows > 0 and not joins:
+            starts, numbers = np.append(0, starts + 1), np.append(self._tick, numbers)
+        elif joins:
+            starts = np.append(0, starts[1:] + 1)
+        if self._rows > 0:
+            values = np.concatenate([self._sum[None], np.where(present, values, 0.0)])
+            count = np.concatenate([self._count[None], present.astype(np.int64)])
+            rows = np.append(self._rows, np.ones(len(time), dtype=np.int64))
+            stamps = np.append(self._time, time)
+            closes = np.append(False, closes)
+        else:
+            values = np.where(present, values, 0.0)
+            count, rows = present.astype(np.int64), np.ones(len(time), dtype=np.int64)
+            stamps = time
+        sums = _sums(values, starts)
+        counts = np.add.reduceat(count, starts, axis=0)
+        sizes = np.add.reduceat(rows, starts)
+        ends = np.append(starts[1:], len(values)) - 1
+
+        self._time = int(time[-1])
+        self._closed = bool(closes[-1])
+        complete = len(starts) if self._closed else len(starts) - 1
+        self._tick = int(numbers[-1])
+        self._sum = np.zeros(self._signals) if self._closed else sums[-1].copy()
+        self._count = np.zeros(self._signals, dtype=np.int64) if self._closed else counts[-1].copy()
+        self._rows = 0 if self._closed else int(sizes[-1])
+        first = self._emitted is None
+        if complete == 0:
+            return np.empty(0, dtype=np.int64), np.empty((0, self._signals)), False
+        with np.errstate(invalid="ignore"):
+            means = np.where(counts > 0, sums / counts, np.nan)[:complete]
+        base = int(numbers[0]) if self._emitted is None else self._emitted + 1
+        target = numbers[:complete] - base
+        out = np.full((int(target[-1]) + 1, self._signals), np.nan)
+        out[target] = means
+        # A skipped tick has no row; its time is counted back from the next one that has.
+        upward = np.searchsorted(target, np.arange(len(out)))
+        when = (
+            stamps[ends[:complete]][upward] - (target[upward] - np.arange(len(out))) * self._every
+        )
+        self._emitted = int(numbers[complete - 1])
+        return when, self._filled_all(out), first
+
+    def _filled_all(self, values: Floats) -> Floats:
+        """As `_filled`, for many ticks at once."""
+        missing = np.isnan(values)
+        if not missing.any():
+            self._last, self._age = values[-1].copy(), np.zeros_like(self._age)
+            return values
+        place = np.arange(len(values))[:, None]
+        known = np.where(missing, -1 - self._age[None, :], place)
+        known[0] = np.where(missing[0], -1 - self._age, 0)
+        known = np.maximum.accumulate(known, axis=0)
+        source = np.where(
+            known >= 0, np.take_along_axis(values, np.maximum(known, 0), axis=0), self._last
+        )
+        age = place - known
+        hold = missing & (age <= self._hold) & ~np.isnan(source)
+        self.held += hold.sum(axis=0)
+        self._last, self._age = source[-1].copy(), age[-1].copy()
+        return np.where(hold, source, values)
+
+
+class Decimator:
+    """Takes every `step`-th row as it is, as the published scripts do: missing becomes **zero**.
+
+    Time plays no part and stretches are joined. Kept for the `paper` preset only.
+    """
+
+    def __init__(self, signals: int, *, step: int) -> None:
+        self.held = np.zeros(signals, dtype=np.int64)
+        self._step = step
+        self._seen = 0
+
+    def rows(self, table: TimeTable) -> TimeTable:
+        """See `Ticker`."""
+        first = self._seen == 0
+        kept = slice((-self._seen) % self._step, None, self._step)
+        self._seen += len(table)
+        values = np.nan_to_num(table.values[kept], posinf=0.0, neginf=0.0)
+        part = (table.time[kept], values, first)
+        return _table([part], table, table.interval * self._step, len(self.held))
+
+    def row(
+        self, time: int, values: Floats, new_stretch: bool = False
+    ) -> list[tuple[int, Floats, bool]]:
+        """See `Ticker`."""
+        first = self._seen == 0
+        wanted = self._seen % self._step == 0
+        self._seen += 1
+        return [(time, np.nan_to_num(values, posinf=0.0, neginf=0.0), first)] if wanted else []
+
+    def flush(self) -> list[tuple[int, Floats, bool]]:
+        """See `Ticker`."""
+        return []
+
+
+class TickSource:
+    """The ticks of a source, as a source: read again and again, in pieces.
+
+    Parameters
+    ----------
+    source
+        The rows.
+    signals
+        The columns to keep.
+    every
+        Length of a tick in seconds.
+    ticker
+        Makes a fresh `Ticker` for each pass.
+    """
+
+    def __init__(self, source: TableSource, preprocessing: TickRecipe) -> None:
+        self._source = source
+        self._recipe = preprocessing
+        self.signals: tuple[str, ...] = tuple(preprocessing.signals)
+        self.interval: float = preprocessing.every
+        names = list(source.signals)
+        self._columns = np.array([names.index(name) for name in self.signals], dtype=np.intp)
+        self.held = np.zeros(len(self.signals), dtype=np.int64)
+
+    @property
+    def clock(self) -> Clock:
+        """What times count."""
+        return self._source.clock
+
+    @property
+    def files(self) -> tuple[SourceFile, ...]:
+        """Where the rows come from."""
+        return self._source.files
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the reader did and found."""
+        return self._source.notes
+
+    def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
+        """All ticks in order, in tables of at most about `rows` ticks."""
+        ticker = self._recipe.ticker(self._source.interval)
+        last: TimeTable | None = None
+        for chunk in self._source.chunks(rows):
+            last = replace(
+                chunk, signals=self.signals, values=chunk.values[:, self._columns], labels=None
+            )
+            yield ticker.rows(last)
+        if last is not None:
+            yield _table(_stacked(ticker.flush()), last, self.interval, len(self.signals))
+        self.held = ticker.held
+
+
+class TickRecipe(Protocol):
+    """What `TickSource` needs to know: see `causewatch.preprocess.Preprocessing`."""
+
+    @property
+    def signals(self) -> Sequence[str]:
+        """The columns to keep."""
+
+    @property
+    def every(self) -> float:
+        """Length of a tick in seconds."""
+
+    def ticker(self, interval: float) -> Ticker:
+        """A fresh ticker for rows `interval` seconds apart."""
+
+
+def _sums(values: Floats, starts: Ints) -> Floats:
+    """Sums of the rows from each start to the next, added strictly one after the other.
+
+    `np.add.reduceat` adds in an order of its own, and then the last digit would differ from the
+    one a live stream gets.
+    """
+    sizes = np.diff(starts, append=len(values))
+    total = values[starts]
+    for k in range(1, int(sizes.max())):
+        longer = np.flatnonzero(sizes > k)
+        total[longer] += values[starts[longer] + k]
+    return total
+
+
+def _stacked(ticks: list[tuple[int, Floats, bool]]) -> list[tuple[Ints, Floats, bool]]:
+    return [(np.array([time], dtype=np.int64), values[None], new) for time, values, new in ticks]
+
+
+def _table(
+    parts: list[tuple[Ints, Floats, bool]], like: TimeTable, every: float, signals: int
+) -> TimeTable:
+    """Ticks as a table; `parts` are runs of ticks, each saying whether a stretch begins with it."""
+    parts = [part for part in parts if len(part[0])]
+    sizes = np.cumsum([0] + [len(part[0]) for part in parts])
+    starts = [int(size) for size, part in zip(sizes, parts, strict=False) if part[2]]
+    return TimeTable(
+        signals=like.signals,
+        values=np.concatenate([part[1] for part in parts]) if parts else np.empty((0, signals)),
+        time=np.concatenate([part[0] for part in parts]) if parts else np.empty(0, dtype=np.int64),
+        starts=np.array(starts, dtype=np.intp),
+        interval=every,
+        clock=like.clock,
+        continues=not (starts and starts[0] == 0),
+        files=like.files,
+        notes=like.notes,
+    )

@@ -1,0 +1,153 @@
+"""Slow, obvious twins of the kernels: what the fast code must agree with.
+
+Everything here works on the rows themselves, one test or one sum at a time, in extended precision
+(`numpy.longdouble`, 64 bits of mantissa on x86) or in whole fractions. Nothing is shared with
+the package, and nothing is done in a clever way.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from scipy import stats
+
+NO_VARIANCE = 1e-16
+
+
+def window_ends(rows, max_lag, starts=(0,)):
+    """Row numbers t whose window, rows t − 2·max_lag to t, lies in one stretch and is complete."""
+    rows = np.asarray(rows, dtype=float)
+    begins = set(starts)
+    found = []
+    for t in range(2 * max_lag, len(rows)):
+        window = range(t - 2 * max_lag, t + 1)
+        if any(k in begins for k in window[1:]):
+            continue
+        if np.isfinite(rows[window]).all():
+            found.append(t)
+    return np.array(found, dtype=int)
+
+
+def lagged_columns(rows, max_lag, starts=(0,)):
+    """All nodes (signal, lag) with their values over the common window, lag 0 to 2·max_lag."""
+    rows = np.asarray(rows, dtype=float)
+    ends = window_ends(rows, max_lag, starts)
+    return {
+        (signal, lag): rows[ends - lag, signal].astype(np.longdouble)
+        for signal in range(rows.shape[1])
+        for lag in range(2 * max_lag + 1)
+    }
+
+
+def window_products(rows, reach):
+    """The sum of u uᵀ over all windows of one stretch, as fractions; see `kernels.lagged`."""
+    exact = [[*map(Fraction, map(float, row)), Fraction(1)] for row in rows]
+    size = (reach + 1) * len(exact[0])
+    total = [[Fraction(0)] * size for _ in range(size)]
+    for t in range(reach, len(exact)):
+        window = [value for lag in range(reach + 1) for value in exact[t - lag]]
+        for i, one in enumerate(window):
+            for j, other in enumerate(window):
+                total[i][j] += one * other
+    return total
+
+
+def covariance(columns):
+    """Covariances of columns given as a list, in extended precision."""
+    centred = [column - column.mean() for column in columns]
+    return np.array([[(a * b).mean() for b in centred] for a in centred], dtype=float)
+
+
+def is_constant(column):
+    return bool(np.all(column == column[0]))
+
+
+def partial_correlation(x, y, z):
+    """Partial correlation of x and y given the columns z, by sequential projection.
+
+    A column of z with at most `NO_VARIANCE` of its variance left explains nothing more and is
+    passed over; an x or y with that little left has no residual, hence correlation 0.
+    """
+    if is_constant(x) or is_constant(y):
+        return 0.0
+    columns = [c - c.mean() for c in [*z, x, y]]
+    before = [(c * c).sum() for c in columns]
+    for k in range(len(columns) - 2):
+        pivot = columns[k]
+        size = (pivot * pivot).sum()
+        if is_constant(z[k]) or size <= NO_VARIANCE * before[k]:
+            continue
+        for later in range(k + 1, len(columns)):
+            for _ in range(2):  # the second pass removes the rounding of the first
+                share = (pivot * columns[later]).sum() / size
+                columns[later] = columns[later] - share * pivot
+    x, y = columns[-2:]
+    left_x, left_y = (x * x).sum(), (y * y).sum()
+    if left_x <= NO_VARIANCE * before[-2] or left_y <= NO_VARIANCE * before[-1]:
+        return 0.0
+    return float((x * y).sum() / np.sqrt(left_x * left_y))
+
+
+def p_value(value, freedom):
+    """Two-sided p-value of a partial correlation by Student's t."""
+    if freedom < 1 or value == 0.0:
+        return 1.0
+    if abs(value) >= 1.0:
+        return 0.0
+    return float(2.0 * stats.t.sf(abs(value) * np.sqrt(freedom / (1.0 - value**2)), freedom))
+
+
+class Answers:
+    """Answers single questions from lagged columns."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def test(self, x, y, z):
+        conditions = [self.columns[node] for node in z]
+        value = partial_correlation(self.columns[x], self.columns[y], conditions)
+        varying = sum(not is_constant(column) for column in conditions)
+        return value, p_value(value, len(self.columns[x]) - varying - 2)
+
+
+def find_parents(test, signals, target, max_lag, alpha):
+    """PC stage for one target: drop what is independent given the p strongest others."""
+    first = [(signal, lag) for signal in range(signals) for lag in range(1, max_lag + 1)]
+    candidates, smallest = list(first), dict.fromkeys(first, np.inf)
+    p = 0
+    while len(candidates) > p:
+        kept = []
+        for one in candidates:
+            others = [other for other in candidates if other != one][:p]
+            value, p_val = test(one, (target, 0), others)
+            smallest[one] = min(smallest[one], abs(value))
+            if p_val <= alpha:
+                kept.append(one)
+        candidates = sorted(kept, key=lambda node: (-smallest[node], first.index(node)))
+        p += 1
+    return candidates
+
+
+def pcmci(rows, max_lag, min_lag=1, alpha=0.05, starts=(0,)):
+    """PCMCI, literally.
+
+    Returns
+    -------
+    value, p_value, parents
+    """
+    signals = np.asarray(rows).shape[1]
+    test = Answers(lagged_columns(rows, max_lag, starts)).test
+    parents = [find_parents(test, signals, j, max_lag, alpha) for j in range(signals)]
+    value = np.zeros((signals, signals, max_lag + 1))
+    p_val = np.ones_like(value)
+    for i in range(signals):
+        for j in range(signals):
+            for lag in range(min_lag, max_lag + 1):
+                if i == j and lag == 0:
+                    continue
+                of_target = [node for node in parents[j] if node != (i, lag)]
+                of_source = [(k, back + lag) for k, back in parents[i]]
+                z = of_target + [node for node in of_source if node not in of_target]
+                value[i, j, lag], p_val[i, j, lag] = test((i, lag), (j, 0), z)
+    return value, p_val, parents

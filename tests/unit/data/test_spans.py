@@ -1,0 +1,74 @@
+"""Durations and spans."""
+
+from __future__ import annotations
+
+import doctest
+from datetime import UTC, datetime
+
+import pytest
+
+from causewatch.data import format_duration, parse_duration, parse_span, spans
+from causewatch.errors import SettingError
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10s", 10), ("500ms", 0.5), ("2min", 120), ("1h", 3600), ("1d", 86400), ("90", 90),
+     (" 1.5 H ", 5400), (".5s", 0.5)],
+)  # fmt: skip
+def test_durations(text, seconds):
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "x", "-5s", "0", "5 parsecs", "1h30", "nan", "inf"])
+def test_no_durations(text):
+    with pytest.raises(SettingError, match="not a duration"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(10, "10 s"), (180, "3 min"), (90, "1.5 min"), (0.01, "10 ms"), (3600, "1 h"), (0, "0 s"),
+     (86400, "1 d"), (100, "100 s"), (2e-6, "2 µs"), (-10, "-10 s"), (7201, "7201 s")],
+)  # fmt: skip
+def test_durations_for_people(seconds, text):
+    assert format_duration(seconds) == text
+
+
+def test_spans():
+    span = parse_span("2015-12-22T16:00..2015-12-22T20:00:00.5")
+    assert span.start == datetime(2015, 12, 22, 16)
+    low, high = span.bounds("naive")
+    assert high - low == (4 * 3600 * 1000 + 500) * 10**6
+    assert span.bounds("utc") == (low, high)
+    zoned = parse_span("2015-12-22T16:00+01:00..")
+    assert zoned.bounds("utc")[0] == low - 3600 * 10**9
+    assert zoned.start.astimezone(UTC).hour == 15
+    assert parse_span("0..90.5").bounds("elapsed") == (0, 90_500_000_000)
+    assert parse_span("row 3 .. row 7").bounds("rows") == (3 * 10**9, 7 * 10**9)
+    low, _ = parse_span("..5").bounds("rows")
+    assert low < -(10**18)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "..", "a..b", "5", "7..5", "5..5", "row 5..2020-01-01", "1..2..3", "5..row 7",
+     "2020-01-02..2020-01-01", "2020-13-01.."],
+)  # fmt: skip
+def test_no_spans(text):
+    with pytest.raises(SettingError):
+        parse_span(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "clock"),
+    [("2020-01-01..", "elapsed"), ("2020-01-01T00Z..", "naive"), ("5..", "utc"),
+     ("row 5..", "elapsed")],
+)  # fmt: skip
+def test_spans_must_fit_the_clock(text, clock):
+    with pytest.raises(SettingError, match="does not fit"):
+        parse_span(text).bounds(clock)
+
+
+def test_examples():
+    assert doctest.testmod(spans).failed == 0

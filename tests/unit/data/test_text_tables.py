@@ -1,0 +1,201 @@
+"""Text files: separators, headers, encodings, damage."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+import numpy as np
+import pytest
+
+from causewatch.data import open_table, read_table, text
+from causewatch.errors import SettingError, TableError, UnknownNameError
+
+
+def test_decimal_comma_with_semicolons(write):
+    table = read_table(write("time;a;b\n0;1,5;2\n1;-0,25;3e1\n"))
+    np.testing.assert_array_equal(table.values, [[1.5, 2], [-0.25, 30]])
+
+
+def test_thousands_separators_are_not_guessed(write, noted):
+    table = read_table(write("a;b;c\n1.234,5;1,5;1\n2.345,5;2,5;2\n"))
+    assert table.signals == ("b", "c")
+    assert noted(table)["text_column"] == 1
+
+
+def test_blanks_as_separator_without_header(write, noted):
+    table = read_table(write("  1.0e+00   2.5 \n  3.0\t\t4.5\n", "d00.dat"))
+    assert table.signals == ("x0", "x1")
+    assert table.clock == "rows"
+    assert table.interval == 1
+    np.testing.assert_array_equal(table.values, [[1, 2.5], [3, 4.5]])
+    np.testing.assert_array_equal(table.time, [0, 1_000_000_000])
+    assert {"no_header", "no_time"} <= noted(table).keys()
+
+
+def test_names_are_stripped_unique_and_never_empty(write):
+    table = read_table(write(" MV101 ,MV101,,MV101,x\n1,2,3,4,5\n1,2,3,4,5\n"))
+    assert table.signals == ("MV101", "MV101.1", "column_3", "MV101.2", "x")
+
+
+def test_title_rows_are_skipped(write, noted):
+    table = read_table(write("Plant 7 export,,\n\ntime,a,b\n0,1,2\n1,3,4\n"))
+    assert table.signals == ("a", "b")
+    assert noted(table)["title_rows"] == 1
+    table = read_table(write("Plant 7 export\ntime,a,b\n0,1,2\n1,3,4\n"))
+    assert table.signals == ("a", "b")
+
+
+@pytest.mark.parametrize("header", ["time,a,", "time,a"])
+def test_a_separator_at_line_ends_is_no_column(write, header):
+    table = read_table(write(f"{header}\n0,1,\n1,2,\n"))
+    assert table.signals == ("a",)
+    assert table.notes == ()
+
+
+def test_last_line_without_line_end(write):
+    table = read_table(write("a,b\n1,2\n3,4"))
+    np.testing.assert_array_equal(table.values, [[1, 2], [3, 4]])
+
+
+def test_quoted_cells(write):
+    table = read_table(write('"time","a, b","c ""d"""\n"0","1","2"\n"1","3","4"\n'))
+    assert table.signals == ("a, b", 'c "d"')
+    np.testing.assert_array_equal(table.values, [[1, 2], [3, 4]])
+
+
+def test_line_ends_of_old_systems(write):
+    table = read_table(write("a,b\r1,2\r3,4\r"))
+    np.testing.assert_array_equal(table.values, [[1, 2], [3, 4]])
+
+
+def test_latin1_is_noted(write, noted):
+    table = read_table(write("Temp °C,b\n1,2\n3,4\n".encode("latin-1")))
+    assert table.signals == ("Temp °C", "b")
+    assert noted(table)["latin1"] == 1
+
+
+def test_gzip_and_checksum(write):
+    data = gzip.compress(b"a,b\n1,2\n3,4\n")
+    table = read_table(write(data, "t.csv.gz"))
+    assert table.files[0].name == "t.csv.gz"
+    assert table.files[0].rows == 2
+    assert table.files[0].sha256 == hashlib.sha256(data).hexdigest()
+
+
+def test_truncated_gzip(write):
+    data = gzip.compress(b"a,b\n" + bytes(np.random.default_rng(0).integers(48, 57, 5000)) + b"\n")
+    with pytest.raises(TableError, match="damaged"):
+        read_table(write(data[:-200], "t.csv.gz"))
+
+
+def test_words_for_numbers_and_missing(write, noted):
+    rows = ["1,on,True", "NaN,OFF,false", "N/A,on,true", "Bad,off,False", "No Data,on,-", "-inf,,"]
+    table = read_table(write("\n".join(["a,b,c", *rows, "1e400,off,true"])))
+    nan = np.nan
+    np.testing.assert_array_equal(table.values[:, 0], [1, nan, nan, nan, nan, nan])
+    np.testing.assert_array_equal(table.values[:, 1], [1, 0, 1, 0, 1, 0])
+    np.testing.assert_array_equal(table.values[:, 2], [1, 0, 1, 0, nan, 1])
+    assert noted(table)["infinite"] == 2
+    assert noted(table)["empty_rows"] == 1  # the row of -inf alone
+
+
+def test_text_columns_are_left_out_with_an_example(write):
+    table = read_table(write("time,a,operator\n0,1,Miller\n1,2,Smith\n"))
+    assert table.signals == ("a",)
+    (note,) = table.notes
+    assert "operator" in note.text
+    assert "'Miller' in line 2" in note.text
+
+
+def test_text_cells_behind_the_first_rows_are_missing_and_counted(write, monkeypatch):
+    monkeypatch.setattr(text, "HEAD_BYTES", 1000)
+    rows = [f"{i},{i}" for i in range(1000)]
+    rows[700] = "700,broken"
+    rows[900] = "900,again"
+    table = read_table(write("\n".join(["time,a", *rows])))
+    notes = {note.kind: note for note in table.notes}
+    assert notes["text_cells"].count == 2
+    assert "'broken' in line 702" in notes["text_cells"].text
+    assert len(table) == 998  # rows 700 and 900 hold nothing else
+
+
+def test_empty_rows_are_dropped_and_empty_columns_kept(write, noted):
+    table = read_table(write("time,a,b\n0,1,\n\n1,2,\n2,,\n3,4,\n"))
+    np.testing.assert_array_equal(table.time, np.array([0, 1, 3]) * 10**9)
+    assert noted(table) == {"empty_rows": 2, "empty_columns": 1}
+
+
+def test_given_separator_and_decimal(write):
+    path = write("a:b\n1,5:2\n2,5:3\n")
+    assert read_table(path, separator=":", decimal=",").values[0, 0] == 1.5
+    with pytest.raises(SettingError, match="one character"):
+        read_table(path, separator="::")
+    with pytest.raises(SettingError, match="neither"):
+        read_table(path, decimal="x")
+    with pytest.raises(SettingError, match="both"):
+        read_table(path, separator=",", decimal=",")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("time,a\n1,2\n2,3,4\n3,4\n4,5\n", "line 3, has 3 cells where 2"),
+        ("time,a,b\n1,2,3\n2,3\n3,4,5\n4,5,6\n", "line 3, has 2 cells where 3"),
+        ('time,a\n1,2\n2,"3\n3,4\n', "line 3 that is never closed"),
+        ("time,a\n1,2\n2,\x003\n", "NUL byte in line 3"),
+        ("time,a\n", "0 usable rows"),
+        ("time,a\n1,2\n", "1 usable rows"),
+        ("\n\n", "is empty"),
+        ("", "is empty"),
+        ("a,b\nx,y\nz,w\n", "no column of numbers"),
+        ("a,b\n" + "1,2,3\n" * 5, "2 names in its header"),
+        ("x" * 1500 + ",b\n1,2\n3,4\n", "too long"),
+        (",".join(f"c{i}" for i in range(20_001)) + "\n" + "1," * 20_000 + "1\n", "20,001 columns"),
+        (b"PK\x03\x04 zip", "archive"),
+        ("time,a\n5,1\n5,2\n5,3\n", "never increase"),
+    ],
+)
+def test_damage_is_one_sentence(write, content, message):
+    with pytest.raises(TableError, match=message) as caught:
+        read_table(write(content), time="time" if "never" in message else None)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_opened(tmp_path, write, monkeypatch):
+    with pytest.raises(TableError, match="no file"):
+        read_table(tmp_path / "absent.csv")
+    with pytest.raises(TableError, match="folder"):
+        read_table(tmp_path)
+    path = write("a,b\n1,2\n3,4\n")
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    with pytest.raises(TableError, match="cannot be read: Permission denied"):
+        read_table(path)
+
+
+def test_unknown_columns(write):
+    path = write("time,a,b\n0,1,2\n1,2,3\n")
+    for options in ({"ignore": ["c"]}, {"labels": "c"}, {"time": "c"}):
+        with pytest.raises(UnknownNameError, match=r"no column 'c'.*time, a, b"):
+            read_table(path, **options)
+    assert read_table(path, ignore="a").signals == ("b",)
+
+
+def test_labels(write):
+    cells = ["Normal", " normal", "0", "0.0", "False", "Attack", "A ttack", "1", "-999", "", "nan"]
+    content = "\n".join(["time,a,label", *[f"{i},{i},{cell}" for i, cell in enumerate(cells)]])
+    table = read_table(write(content), labels="label")
+    assert table.signals == ("a",)
+    np.testing.assert_array_equal(table.labels, [0] * 5 + [1] * 3 + [np.nan] * 3)
+
+
+def test_memory_does_not_grow_with_the_file(write, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK_BYTES", 8000)
+    path = write("a,b\n" + "1.5,2.5\n" * 5000)
+    sizes = [len(chunk) for chunk in open_table(path).chunks()]
+    assert sum(sizes) == 5000
+    assert max(sizes) <= 1000
