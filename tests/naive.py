@@ -98,6 +98,16 @@ def p_value(value, freedom):
     return float(2.0 * stats.t.sf(abs(value) * np.sqrt(freedom / (1.0 - value**2)), freedom))
 
 
+def benjamini_hochberg(p_values):
+    """Each p-value times the number of tests over its rank, made to rise with the p-value."""
+    ranks = [sum(other <= one for other in p_values) for one in p_values]
+    scaled = [p * len(p_values) / rank for p, rank in zip(p_values, ranks, strict=True)]
+    return [
+        min(1.0, *(s for s, other in zip(scaled, p_values, strict=True) if other >= one))
+        for one in p_values
+    ]
+
+
 class Answers:
     """Answers single questions from lagged columns."""
 

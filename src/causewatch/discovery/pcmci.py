@@ -41,8 +41,8 @@ class DiscoveryResult:
     signals
         Names, in the order of the arrays.
     value, p_value
-        ``[i, j, lag]``: signal i, `lag` ticks ago, against signal j now. The lag axis runs from 0 to
-        `max_lag`; what is not tested is 0 and 1.
+        ``[i, j, lag]``: signal i, `lag` ticks ago, against signal j now. The lag axis runs from 0
+        to `max_lag`; what is not tested is 0 and 1.
     parents
         For every signal the set that the first stage found, strongest first, as (signal, lag).
     graph
@@ -286,7 +286,7 @@ def momentary_tests(
 
 
 def _by_size(sets: Ints, rows: Ints) -> list[Ints]:
-    """`rows` in groups with about equally many conditions: asked together they need less padding."""
+    """`rows` in groups with about equally many conditions, which need little padding."""
     size = ((sets[rows] >= 0).sum(axis=1) + 3) // 4
     return [rows[size == one] for one in np.unique(size)]
 

@@ -135,8 +135,8 @@ def scatter(windows: Doubled, count: int, width: int) -> tuple[Doubled, Floats]:
     own = np.arange(len(windows[0])).reshape(lags, width)[:, :-1].ravel()
     squares: Doubled = (windows[0][own, own], windows[1][own, own])
     left = doubled.subtract(squares, doubled.multiply(sums, means))[0]
-    # What is below is rounding: a standard deviation of 1e-12 of the root mean square.
-    varies = left > 1e-24 * np.maximum(squares[0], np.finfo(float).tiny)
+    # What is below is rounding: a standard deviation of 1e-10 of the root mean square.
+    varies = left > 1e-20 * np.maximum(squares[0], np.finfo(float).tiny)
     _, exponent = np.frexp(np.where(varies, left, 1.0))
     scale = np.where(varies, np.ldexp(1.0, -(exponent // 2)), 0.0)
 

@@ -46,7 +46,8 @@ def p_values(values: Floats, freedom: NDArray[np.int64]) -> Floats:
     freedom = np.where(usable, freedom, 1)
     with np.errstate(divide="ignore"):
         ratio = np.abs(values) * np.sqrt(freedom / ((1.0 - values) * (1.0 + values)))
-    return np.asarray(np.where(usable, 2.0 * special.stdtr(freedom, -ratio), 1.0))
+    tails: Floats = np.where(usable, 2.0 * special.stdtr(freedom, -ratio), 1.0)
+    return tails
 
 
 def given_others(matrix: Doubled, target: int, ordered: Ints, depth: int) -> Floats:

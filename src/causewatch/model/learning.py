@@ -138,7 +138,9 @@ def learn(
         source = whole
     else:
         plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
-    constraints = known.resolve(plan.signals, plan.max_lag, _min_lag(discoverer))
+    constraints = known.resolve(
+        plan.signals, plan.max_lag, _min_lag(discoverer), known=source.signals
+    )
 
     taken = _take_moments(source, plan, survey.rows, tell)
     graph = discoverer.discover(

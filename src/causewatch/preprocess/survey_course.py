@@ -426,10 +426,11 @@ def _two_means(x: Floats) -> tuple[float, float]:
 
 
 def _first_calm(z: Floats) -> int:
-    """The first block from which four in a row are back on average."""
-    for b in range(len(z) - 3):
-        ahead = z[b : b + 4]
-        if float(np.nansum(ahead)) < max(np.count_nonzero(np.isfinite(ahead)), 1):
+    """The first block that is back to normal, together with the next one."""
+    for b in range(len(z) - 1):
+        ahead = z[b : b + 2]
+        ahead = ahead[np.isfinite(ahead)]
+        if not len(ahead) or float(ahead.mean()) < 0.75:
             return b
     return len(z)
 

@@ -76,15 +76,22 @@ def test_units_do_not_matter_even_for_singular_sets(kind):
 
 
 @pytest.mark.parametrize("kind", ["copy", "sum", "late copy", "late sum"])
-@pytest.mark.parametrize(
-    "power", [1, 2, 3, 4, 5, pytest.param(6, marks=pytest.mark.filterwarnings("default"))]
-)
+@pytest.mark.parametrize("power", [1, 2, 3, 4, 5, 6])
 def test_nearly_collinear_signals(kind, power):
     values = nearly(32, 10.0**-power, kind=kind, rows=200)
     assert_agrees(pcmci(values, max_lag=2, min_lag=0), *naive.pcmci(values, 2, 0))
 
 
-@pytest.mark.parametrize("noisy", [0, 2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "noisy",
+    [
+        0,
+        pytest.param(2, marks=SHORT_OF_DIGITS),
+        pytest.param(3, marks=SHORT_OF_DIGITS),
+        4,
+        5,
+    ],
+)
 @pytest.mark.parametrize(("level", "spike"), [(0.0, 1.0), (0.1, 1.0), (0.1, 1e6)])
 def test_a_signal_constant_but_for_its_first_rows(noisy, level, spike):
     values = quiet(33, noisy=noisy, level=level, spike=spike)
@@ -149,16 +156,30 @@ def test_stretches_as_tigramite(tigramite):
     tigramite(stable(57, 4, 300), 2, 1, starts=(0, 40, 45, 190))
 
 
+def test_correction_for_many_tests_as_tigramite(tigramite):
+    tigramite(stable(58, 6, 200), 2, 1, fdr=True)
+
+
 @pytest.mark.parametrize("min_lag", [0, 1])
-def test_correction_for_many_tests_as_tigramite(tigramite, min_lag):
-    tigramite(stable(58, 6, 200), 2, min_lag, fdr=True)
+def test_correction_counts_every_test(min_lag):
+    values = stable(59, 5, 150)
+    plain = pcmci(values, max_lag=2, min_lag=min_lag)
+    corrected = pcmci(values, max_lag=2, min_lag=min_lag, fdr=True)
+    tested = np.ones(plain.value.shape, dtype=bool)
+    tested[:, :, :min_lag] = False
+    tested[np.arange(5), np.arange(5), 0] = False
+    expected = plain.p_value.copy()
+    expected[tested] = naive.benjamini_hochberg(plain.p_value[tested])
+    np.testing.assert_allclose(corrected.p_value, expected, rtol=1e-13)
+    np.testing.assert_array_equal(corrected.value, plain.value)
+    assert set(corrected.graph) < set(plain.graph)
 
 
 @pytest.mark.data
 def test_tennessee_eastman_as_tigramite(tigramite, data_folder):
     values = np.loadtxt(data_folder / "tep" / "d00.dat").T
     assert values.shape == (500, 52)
-    tigramite(values[:, :26], 2)
+    tigramite(values[:, 1::2], 1)
 
 
 @pytest.mark.data
@@ -166,7 +187,7 @@ def test_water_circulation_as_tigramite(tigramite, data_folder):
     path = data_folder / "skab" / "anomaly-free" / "anomaly-free.csv"
     values = np.genfromtxt(path, delimiter=";", skip_header=1)[:, 1:9]
     assert values.shape == (9405, 8)
-    tigramite(values[:3000], 3, 0)
+    tigramite(values[:2000], 2, 0)
 
 
 def test_what_is_not_tested_is_0_and_1():

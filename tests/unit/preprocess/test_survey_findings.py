@@ -147,7 +147,7 @@ def test_a_few_wild_rows_in_a_wild_signal_are_its_nature() -> None:
     rng = np.random.default_rng(6)
     x = 0.1 * rng.standard_normal((20_000, 2))
     for begin in rng.integers(0, 19_900, 40):
-        x[begin : begin + rng.integers(3, 90), 0] += 10
+        x[begin : begin + rng.integers(3, 90), 0] = 10
     assert "outlying" not in found(x)
 
 
