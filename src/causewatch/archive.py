@@ -13,8 +13,11 @@ import io
 import json
 import os
 import platform
+import struct
 import tempfile
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,20 @@ MOST_RATIO = 200
 """Compression above which a member is refused; arrays of measured numbers stay far below."""
 MOST_MEMBERS = 1000
 FIXED_DATE = (2020, 1, 1, 0, 0, 0)  # the same content gives the same bytes
+
+NONSENSE = (
+    AttributeError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    SyntaxError,
+    TypeError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.LargeZipFile,
+    zlib.error,
+)
+"""What reading a zip, JSON or the header of an array raises if it was forged or damaged."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -98,17 +115,9 @@ def read_archive(
         )
     except (OSError, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError) as error:
         message = f"{name!r} is damaged and was not used ({shorten(str(error), 80)})."
-    except (TypeError, OverflowError, RecursionError, zipfile.LargeZipFile, MemoryError):
+    except NONSENSE:
         message = f"{name!r} is damaged and was not used (its contents make no sense)."
-    except _zlib_error() as error:
-        message = f"{name!r} is damaged and was not used ({shorten(str(error), 80)})."
     raise ModelFileError(message)
-
-
-def _zlib_error() -> type[Exception]:
-    import zlib
-
-    return zlib.error
 
 
 def _read(
@@ -123,7 +132,11 @@ def _read(
             f" {kind} file; it was not opened."
         )
         raise ModelFileError(msg)
-    if HEADER not in archive.namelist():
+    packings = {info.compress_type for info in infos}
+    if HEADER not in archive.namelist() or not packings <= {
+        zipfile.ZIP_STORED,
+        zipfile.ZIP_DEFLATED,
+    }:
         msg = f"{name!r} is a zip file, but not a causewatch {kind} file."
         raise ModelFileError(msg)
     header = json.loads(archive.read(HEADER))
@@ -149,7 +162,7 @@ def _read(
         msg = f"{name!r} is damaged and was not used (its content is not a JSON object)."
         raise ModelFileError(msg)
     arrays = {
-        member.removeprefix("arrays/").removesuffix(".npy"): np.load(
+        member.removeprefix("arrays/").removesuffix(".npy"): np.lib.format.read_array(
             io.BytesIO(data), allow_pickle=False
         )
         for member, data in members.items()

@@ -75,8 +75,8 @@ def print_model(model: NormalModel, out: Console) -> None:
         out.print(f"             {name}: {reason}", style="dim")
     if len(plan.dropped) > 12:
         out.print(f"             and {len(plan.dropped) - 12} more", style="dim")
-    how = "every row taken" if plan.step == 1 else "rows averaged"
-    how = f"every {plan.step}th row taken" if plan.step is not None and plan.step > 1 else how
+    how = "rows averaged" if plan.every > 1.5 * model.interval else "one row each"
+    how = f"one row in {plan.step} taken" if plan.step is not None and plan.step > 1 else how
     out.print(
         f"Ticks      {origin.ticks:,} of {format_duration(plan.every)} ({how});"
         f" causes up to {plan.max_lag} ticks back"

@@ -111,7 +111,7 @@ class Pcmci:
         )
         if not self.above_mean:
             return result.graph
-        mean = np.abs(result.value).mean()
+        mean = np.abs(result.value[:, :, self.min_lag :]).mean()
         return CausalGraph(
             result.graph.signals,
             {

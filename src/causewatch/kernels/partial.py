@@ -46,7 +46,8 @@ def p_values(values: Floats, freedom: NDArray[np.int64]) -> Floats:
     freedom = np.where(usable, freedom, 1)
     with np.errstate(divide="ignore"):
         ratio = np.abs(values) * np.sqrt(freedom / ((1.0 - values) * (1.0 + values)))
-    tails: Floats = np.where(usable, 2.0 * special.stdtr(freedom, -ratio), 1.0)
+    tails = np.asarray(2.0 * special.stdtr(freedom, -ratio), dtype=np.float64)
+    tails[~usable] = 1.0
     return tails
 
 
@@ -69,7 +70,7 @@ def given_others(matrix: Doubled, target: int, ordered: Ints, depth: int) -> Flo
     diagonal = high.diagonal()
     if depth == 0:
         scale = np.sqrt(diagonal[ordered] * diagonal[target])
-        return np.clip(high[ordered, target] / scale, -1.0, 1.0)
+        return np.asarray(np.clip(high[ordered, target] / scale, -1.0, 1.0))
     values = np.zeros(len(ordered))
     first = np.append(ordered[: depth + 1], target)
     block = high[np.ix_(first, first)]

@@ -372,7 +372,7 @@ def _residuals(
         joined = np.concatenate(columns) if columns else np.empty((0, len(links)))
         now = np.concatenate([rows[max_lag:, place[target]] for rows in parts] or [np.empty(0)])
         residuals[:, place[target]] = now - joined @ weights - mechanism.intercept
-        parents[target] = [(str(link), joined[:, k]) for k, link in enumerate(links)]
+        parents[target] = [(link.source, joined[:, k]) for k, link in enumerate(links)]
     return residuals, starts, parents
 
 

@@ -128,8 +128,10 @@ def _horizon(stretches: list[Floats]) -> float | None:
 
 def _without_own_past(rows: Floats) -> Floats:
     """What is left of each signal after regression on its own past, with unit variance."""
-    rows = np.where(np.isfinite(rows), rows, np.nan)
-    rows = np.nan_to_num(rows - np.nanmean(rows, axis=0, keepdims=True)) if len(rows) else rows
+    present = np.isfinite(rows)
+    count = np.maximum(1, present.sum(axis=0))
+    mean = np.sum(rows, axis=0, where=present) / count
+    rows = np.where(present, rows - mean, 0.0)
     out = np.zeros((len(rows) - OWN_PAST, rows.shape[1]))
     for k, column in enumerate(rows.T):
         past = np.column_stack(
