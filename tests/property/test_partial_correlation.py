@@ -35,6 +35,10 @@ tables = st.lists(
 ).map(lambda rows: np.array(rows, dtype=float))
 
 
+NEAR_ONE = 1e-7
+"""With one degree of freedom, a last bit in a value of 1 is a p-value of 1e-8."""
+
+
 def rescaled(values, unit):
     sign, power, level = np.array(unit).T
     return sign * 10.0**power * (values + level), sign
@@ -55,7 +59,8 @@ def test_it_matches_the_naive_twin_on_tiny_coarse_tables(values, question):
     """Few rows of few values: full of ties, constants and exact linear dependence."""
     found = linear(values).test(*question)
     truth = naive.Answers(naive.lagged_columns(values, MAX_LAG)).test(*question)
-    np.testing.assert_allclose(found, truth, 0, 1e-9)
+    assert abs(found[0] - truth[0]) < 1e-9
+    assert abs(found[1] - truth[1]) < NEAR_ONE
 
 
 @settings(max_examples=40)
@@ -87,7 +92,7 @@ def test_discovery_on_tiny_coarse_tables_matches_the_naive_twin(values):
     found = pcmci(values, max_lag=MAX_LAG, min_lag=0, alpha=0.3)
     value, p_value, parents = naive.pcmci(values, MAX_LAG, 0, 0.3)
     np.testing.assert_allclose(found.value, value, 0, 1e-9)
-    np.testing.assert_allclose(found.p_value, p_value, 0, 1e-9)
+    np.testing.assert_allclose(found.p_value, p_value, 0, NEAR_ONE)
     assert [[(int(i[1:]), lag) for i, lag in nodes] for nodes in found.parents.values()] == parents
 
 

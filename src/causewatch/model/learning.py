@@ -14,17 +14,14 @@ tests other than the linear one):
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import TableSource, TimeTable, format_time, open_table
+from causewatch.data import TableSource, TimeTable, open_table
 from causewatch.discovery import (
     TESTS,
     Discoverer,
@@ -36,22 +33,18 @@ from causewatch.discovery import (
     load_knowledge,
 )
 from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
-from causewatch.graph import CausalGraph
-from causewatch.kernels.regression import fit_from_covariance, fit_from_rows, lagged_columns
-from causewatch.model.assumptions import nonlinearity_findings, residual_findings
+from causewatch.model.account import Taken, findings_of, provenance_of
+from causewatch.model.fitting import fit_as_published, fit_mechanisms
 from causewatch.model.layout import positions
-from causewatch.model.normal import Mechanism, NormalModel, Provenance
+from causewatch.model.normal import NormalModel
 from causewatch.preprocess import (
     BlockSample,
-    Finding,
     Preprocessing,
     Survey,
     SurveyResult,
     TickSource,
     default_preprocessing,
-    enough_rows,
     paper_preprocessing,
-    quality_findings,
 )
 
 __all__ = ["METHODS", "PRESETS", "LearnProgress", "learn"]
@@ -63,9 +56,6 @@ METHODS = ("pcmci", "granger")
 
 DEFAULT_ALPHA = 0.001
 PAPER_ALPHA = 0.05
-TRAINING_SHARE = 0.7
-"""Part of the recording on which the published scripts fit the normal coefficients."""
-
 LearnProgress = Callable[[str, float | None], None]
 """Told what is being done, and the share of it that is done (None: not known)."""
 
@@ -151,9 +141,9 @@ def learn(
     )
     tell("fitting mechanisms", None)
     if preset == "paper":
-        mechanisms = _fit_as_published(graph, taken.sample)
+        mechanisms = fit_as_published(graph, taken.sample)
     else:
-        mechanisms = _fit(graph, taken.moments)
+        mechanisms = fit_mechanisms(graph, taken.moments)
     means = taken.moments.means()[0]
     spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
     groups = known.groups_for(plan.signals)
@@ -169,10 +159,10 @@ def learn(
         clock=source.clock,
         knowledge=known,
         report=tuple(
-            _report(source, survey, plan, taken, graph, mechanisms, _alpha(preset, alpha))
+            findings_of(source, survey, plan, taken, graph, mechanisms, _alpha(preset, alpha))
         ),
         positions=positions(graph, groups),
-        provenance=_provenance(
+        provenance=provenance_of(
             source,
             survey,
             taken,
@@ -189,17 +179,6 @@ def learn(
             },
         ),
     )
-
-
-@dataclass(frozen=True)
-class _Taken:
-    """What the second pass brings home."""
-
-    ticks: TickSource
-    moments: LaggedMoments
-    sample: list[Floats]
-    count: int
-    missing: int
 
 
 def _alpha(preset: str, alpha: float | None) -> float:
@@ -275,7 +254,7 @@ def _joined(chunks: list[TimeTable], source: TableSource) -> TimeTable:
 
 def _take_moments(
     source: TableSource, plan: Preprocessing, rows: int, tell: LearnProgress
-) -> _Taken:
+) -> Taken:
     """Second pass: ticks and their lagged moments."""
     ticks = TickSource(source, plan)
     moments = LaggedMoments(plan.signals, max_lag=plan.max_lag)
@@ -299,153 +278,4 @@ def _take_moments(
             " recording, a shorter --max-lag, or --ignore the signals that are mostly missing."
         )
         raise NotEnoughDataError(msg)
-    return _Taken(ticks, moments, sample.stretches(), count, missing)
-
-
-def _fit(graph: CausalGraph, moments: LaggedMoments) -> dict[str, Mechanism]:
-    """Coefficients of every signal on its causes, from the moments."""
-    covariance, means = moments.covariance(), moments.means()
-    number = len(graph.signals)
-    place = {name: k for k, name in enumerate(graph.signals)}
-    mechanisms = {}
-    for target in graph.signals:
-        links = graph.parents(target)
-        columns = np.array(
-            [link.lag * number + place[link.source] for link in links], dtype=np.intp
-        )
-        weights, left = fit_from_covariance(covariance, place[target], columns)
-        variance = float(covariance[place[target], place[target]])
-        explained = sum(
-            weight * means[link.lag, place[link.source]]
-            for weight, link in zip(weights.tolist(), links, strict=True)
-        )
-        mechanisms[target] = Mechanism(
-            target=target,
-            coefficients=dict(zip(links, weights.tolist(), strict=True)),
-            intercept=float(means[0, place[target]] - explained),
-            spread=float(np.sqrt(left)),
-            explained=1.0 - left / variance if variance > 0 else 0.0,
-        )
-    return mechanisms
-
-
-def _fit_as_published(graph: CausalGraph, sample: list[Floats]) -> dict[str, Mechanism]:
-    """Least squares on the first part of the ticks, in raw units, as the published scripts do."""
-    ticks = np.concatenate(sample)
-    ticks = ticks[: max(2, int(TRAINING_SHARE * len(ticks)))]
-    place = {name: k for k, name in enumerate(graph.signals)}
-    mechanisms = {}
-    for target in graph.signals:
-        links = sorted(graph.parents(target), key=lambda link: link.lag)
-        lags = np.array([link.lag for link in links], dtype=np.intp)
-        sources = np.array([place[link.source] for link in links], dtype=np.intp)
-        start = int(lags.max(initial=0))
-        now = ticks[start:, place[target]]
-        columns = lagged_columns(ticks, sources, lags, start)
-        weights, intercept = fit_from_rows(now, columns)
-        left = now - columns @ weights - intercept
-        mechanisms[target] = Mechanism(
-            target=target,
-            coefficients=dict(zip(links, weights.tolist(), strict=True)),
-            intercept=intercept,
-            spread=float(left.std()),
-            explained=1.0 - float(left.var() / now.var()) if now.std() > 0 else 0.0,
-        )
-    return mechanisms
-
-
-def _residuals(
-    graph: CausalGraph, mechanisms: dict[str, Mechanism], sample: list[Floats], max_lag: int
-) -> tuple[Floats, list[int], dict[str, list[tuple[str, Floats]]]]:
-    """What mechanisms leave of a sample of ticks, where stretches begin, and parents' values."""
-    place = {name: k for k, name in enumerate(graph.signals)}
-    parts = [rows for rows in sample if len(rows) > max_lag]
-    starts = np.cumsum([0] + [len(rows) - max_lag for rows in parts])[:-1].tolist()
-    residuals = np.empty((sum(len(rows) - max_lag for rows in parts), len(graph.signals)))
-    parents: dict[str, list[tuple[str, Floats]]] = {}
-    for target, mechanism in mechanisms.items():
-        links = list(mechanism.coefficients)
-        sources = np.array([place[link.source] for link in links], dtype=np.intp)
-        lags = np.array([link.lag for link in links], dtype=np.intp)
-        weights = np.array([mechanism.coefficients[link] for link in links])
-        columns = [lagged_columns(rows, sources, lags, max_lag) for rows in parts]
-        joined = np.concatenate(columns) if columns else np.empty((0, len(links)))
-        now = np.concatenate([rows[max_lag:, place[target]] for rows in parts] or [np.empty(0)])
-        residuals[:, place[target]] = now - joined @ weights - mechanism.intercept
-        parents[target] = [(link.source, joined[:, k]) for k, link in enumerate(links)]
-    return residuals, starts, parents
-
-
-def _report(
-    source: TableSource,
-    survey: SurveyResult,
-    plan: Preprocessing,
-    taken: _Taken,
-    graph: CausalGraph,
-    mechanisms: dict[str, Mechanism],
-    alpha: float,
-) -> list[Finding]:
-    """Data quality and assumptions, most serious first."""
-    findings = [
-        Finding(kind=note.kind, severity="info", text=note.text, meaning="")
-        for note in source.notes
-    ]
-    findings += quality_findings(survey)
-    findings += _filling(plan, taken)
-    largest = max((len(one.coefficients) for one in mechanisms.values()), default=0)
-    findings.append(
-        enough_rows(taken.moments.windows, len(plan.signals), plan.max_lag, largest, alpha=alpha)
-    )
-    residuals, starts, parents = _residuals(graph, mechanisms, taken.sample, plan.max_lag)
-    findings += residual_findings(plan.signals, residuals, starts, plan.every)
-    findings += nonlinearity_findings(plan.signals, residuals, parents)
-    order = {"problem": 0, "warning": 1, "info": 2}
-    return sorted(findings, key=lambda finding: order[finding.severity])
-
-
-def _filling(plan: Preprocessing, taken: _Taken) -> list[Finding]:
-    """How many missing values were filled, and what is still missing."""
-    held = int(taken.ticks.held.sum())
-    if held == 0 and taken.missing == 0:
-        return []
-    total = taken.count * len(plan.signals)
-    serious = taken.missing > 0.01 * total
-    return [
-        Finding(
-            kind="filled",
-            severity="warning" if serious else "info",
-            text=(
-                f"{held:,} of {total:,} tick values were missing and filled with the signal's last"
-                f" value (at most {plan.hold} ticks long); {taken.missing:,} stay missing, and"
-                f" {taken.moments.windows:,} windows of {taken.moments.reach + 1} ticks are whole."
-            ),
-            meaning="Windows with a missing value are left out of learning.",
-            remedy="--ignore the signals that are missing most, or give a better recording."
-            if serious
-            else "",
-        )
-    ]
-
-
-def _provenance(
-    source: TableSource,
-    survey: SurveyResult,
-    taken: _Taken,
-    now: datetime,
-    settings: dict[str, Any],
-) -> Provenance:
-    names = ("causewatch", "numpy", "scipy", "polars")
-    blocks = survey.blocks
-    return Provenance(
-        files=tuple(
-            {"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in source.files
-        ),
-        rows=survey.rows,
-        ticks=taken.count,
-        windows=taken.moments.windows,
-        first=format_time(int(blocks.first[0]), source.clock),
-        last=format_time(int(blocks.last[-1]), source.clock),
-        created=now.astimezone(UTC).isoformat(timespec="seconds"),
-        versions={name: version(name) for name in names} | {"python": platform.python_version()},
-        settings=settings,
-    )
+    return Taken(ticks, moments, sample.stretches(), count, missing)

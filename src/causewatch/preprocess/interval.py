@@ -19,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.kernels.parallel import spread
+
 __all__ = ["IntervalChoice", "choose_interval", "lags_for"]
 
 Floats = NDArray[np.float64]
@@ -31,6 +33,10 @@ LEAST_LAGS = 2
 """Shortest: second-order dynamics (a level and its rate) need two ticks of the past."""
 LEAST_TICKS = 1000
 """Ticks that must be left after averaging, if the recording has as many rows."""
+MOST_ROWS = 20_000
+"""Rows looked at; more would not change the answer."""
+BLOCK = 4096
+"""Consecutive rows taken at a time from a longer recording."""
 WINDOW = 32
 """Lags looked at on each scale."""
 OWN_PAST = 8
@@ -62,10 +68,11 @@ def choose_interval(stretches: list[Floats]) -> IntervalChoice:
         Rows × signals each, without gaps; NaN is missing.
     """
     total = sum(map(len, stretches))
+    looked_at = _thinned(stretches, total)
     horizon = 0.0
     scale = 1
     while True:
-        averaged = [_averaged(rows, scale) for rows in stretches]
+        averaged = [_averaged(rows, scale) for rows in looked_at]
         found = _horizon([rows for rows in averaged if len(rows) > 4 * OWN_PAST])
         if found is None:
             break
@@ -89,6 +96,16 @@ def _affordable(signals: int) -> int:
     return max(LEAST_LAGS, min(MOST_LAGS, (MOST_NODES // signals - 1) // 2))
 
 
+def _thinned(stretches: list[Floats], total: int) -> list[Floats]:
+    """Blocks of rows, spread evenly, that hold about `MOST_ROWS` rows."""
+    if total <= MOST_ROWS:
+        return stretches
+    blocks = [
+        rows[start : start + BLOCK] for rows in stretches for start in range(0, len(rows), BLOCK)
+    ]
+    return blocks[:: -(-total // MOST_ROWS)]
+
+
 def _averaged(rows: Floats, scale: int) -> Floats:
     whole = len(rows) // scale * scale
     if scale == 1:
@@ -98,21 +115,20 @@ def _averaged(rows: Floats, scale: int) -> Floats:
 
 def _horizon(stretches: list[Floats]) -> float | None:
     """The horizon on this scale, in its own rows; None if no signal acts on another one."""
-    energy = np.zeros(WINDOW + 1)
     whitened = [_without_own_past(rows) for rows in stretches]
     count = sum(len(rows) for rows in whitened)
     if count <= 2 * WINDOW:
         return None
-    for lag in range(WINDOW + 1):
-        products = sum(
-            (rows[: len(rows) - lag].T @ rows[lag:] for rows in whitened),
-            start=np.zeros((stretches[0].shape[1],) * 2),
-        )
-        correlation = products / count
-        np.fill_diagonal(correlation, 0.0)
-        strength = np.square(correlation)
-        floor = NOISE**2 / count
-        energy[lag] = np.sum(strength[strength > floor]) / (2 if lag == 0 else 1)
+
+    def cross_dependence(lag: int) -> float:
+        products = np.zeros((stretches[0].shape[1],) * 2)
+        for rows in whitened:
+            products += rows[: len(rows) - lag].T @ rows[lag:]
+        strength = np.square(products / count)
+        np.fill_diagonal(strength, 0.0)
+        return float(strength[strength > NOISE**2 / count].sum())
+
+    energy = np.array(list(spread(cross_dependence, range(WINDOW + 1))))
     acting = np.flatnonzero(energy[1:] >= SHARE * energy[1:].max()) + 1
     if energy.max() == 0.0:
         return None
@@ -147,7 +163,7 @@ def _without_own_past(rows: Floats) -> Floats:
 
 
 def _nice(rows: float) -> int:
-    """The least number of 1, 2, 3, 5 times a power of ten, 15 or 20 or 30 (…) that is not below."""
+    """The least of 1, 2, 3 and 5 times the powers of ten that is not below `rows`."""
     size = 1
     while True:
         for factor in (1, 2, 3, 5):

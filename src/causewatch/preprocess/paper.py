@@ -39,7 +39,10 @@ NEAR_CONSTANT = 0.01
 
 @dataclass(frozen=True, slots=True)
 class PaperChoice:
-    """What the published rule chooses: rows per step, maximum lag, and which signals to keep."""
+    """What the published rule chooses: rows per step, maximum lag, and which signals to keep.
+
+    `frequency` is the highest main frequency, per row; 0 if there is none.
+    """
 
     step: int
     max_lag: int
@@ -47,7 +50,9 @@ class PaperChoice:
     frequency: float
 
 
-def paper_choice(values: Floats, *, step: int | None = None) -> PaperChoice:
+def paper_choice(
+    values: Floats, *, step: int | None = None, max_lag: int | None = None
+) -> PaperChoice:
     """Apply the published rule.
 
     Parameters
@@ -55,8 +60,8 @@ def paper_choice(values: Floats, *, step: int | None = None) -> PaperChoice:
     values
         The whole normal recording, rows × signals; missing values are read as zero, as the
         scripts do.
-    step
-        Rows per step given by the user instead of chosen.
+    step, max_lag
+        Rows per step and maximum lag given by the user instead of chosen.
     """
     values = np.nan_to_num(values, posinf=0.0, neginf=0.0)
     pool = np.concatenate(
@@ -64,23 +69,32 @@ def paper_choice(values: Floats, *, step: int | None = None) -> PaperChoice:
         or [np.empty(0)]
     )
     pool = np.sort(pool[pool > 0])
-    if len(pool) == 0:
+    if len(pool) > 0:
+        below = np.searchsorted(pool, pool, side="left") / len(pool)
+        highest = float(pool[below < SHARE_BELOW].max())
+        step = step or max(1, int(np.floor(1 / 10 / highest)))
+        if max_lag is None:
+            max_lag = int(np.floor(highest / np.mean(np.unique(pool[pool <= highest]))))
+    elif step is not None and max_lag is not None:
+        highest = 0.0
+    else:
         msg = (
             "The published rule needs at least one signal that is not whole-numbered and not"
             " constant to choose an interval from; give --every and --max-lag, or use the"
             " default preset."
         )
         raise NotEnoughDataError(msg)
-    below = np.searchsorted(pool, pool, side="left") / len(pool)
-    highest = float(pool[below < SHARE_BELOW].max())
-    step = step or max(1, int(np.floor(1 / 10 / highest)))
-    max_lag = int(np.floor(highest / np.mean(np.unique(pool[pool <= highest]))))
     thinned = values[::step]
     kept = thinned.std(axis=0) > NEAR_CONSTANT * thinned.mean(axis=0)
     return PaperChoice(step=step, max_lag=max_lag, kept=kept, frequency=highest)
 
 
 def _main_frequencies(column: Floats) -> Floats:
-    """The frequencies (per row) of the largest bins of the Fourier transform, of either sign."""
-    size = np.abs(np.fft.fft(column))
-    return np.asarray(np.fft.fftfreq(len(column))[np.argsort(size)[::-1][:COMPONENTS]])
+    """The frequencies (per row) of the largest bins of the Fourier transform, of either sign.
+
+    The bins of a frequency and its negative are equally large; the positive one comes first, so
+    that rounding does not decide which of them is the fifth.
+    """
+    bins = np.arange(len(column))
+    size = np.abs(np.fft.rfft(column))[np.minimum(bins, len(column) - bins)]
+    return np.asarray(np.fft.fftfreq(len(column))[np.argsort(-size, kind="stable")[:COMPONENTS]])

@@ -132,13 +132,13 @@ def paper_preprocessing(
     table: TimeTable, *, every: float | None = None, max_lag: int | None = None
 ) -> Preprocessing:
     """The published rule, as its scripts do it (see `causewatch.preprocess.paper`)."""
-    choice = paper_choice(table.values, step=_step(every, table.interval, len(table)))
     if max_lag is not None:
         _check_lag(max_lag)
-    lag = choice.max_lag if max_lag is None else max_lag
-    if lag < 1:
+    step = _step(every, table.interval, len(table))
+    choice = paper_choice(table.values, step=step, max_lag=max_lag)
+    if choice.max_lag < 1:
         msg = (
-            f"The published rule gives a maximum lag of {lag} for this recording;"
+            f"The published rule gives a maximum lag of {choice.max_lag} for this recording;"
             " give --max-lag, or use the default preset."
         )
         raise NotEnoughDataError(msg)
@@ -153,7 +153,7 @@ def paper_preprocessing(
         signals=kept,
         dropped=dropped,
         every=choice.step * table.interval,
-        max_lag=lag,
+        max_lag=choice.max_lag,
         step=choice.step,
         hold=0,
         reason=f"published rule: highest main frequency {choice.frequency:.3g} per row",
@@ -170,17 +170,21 @@ def _unusable(survey: SurveyResult, sample: Sequence[Floats]) -> dict[str, str]:
         elif one.missing > MOST_MISSING * (one.count + one.missing):
             share = one.missing / (one.count + one.missing)
             dropped[one.name] = f"{share:.0%} of its values are missing"
-        elif one.changes == 0 or one.low == one.high:
+        elif one.low == one.high:
             dropped[one.name] = "constant"
-        elif one.changes < LEAST_CHANGES:
+        elif one.changes < LEAST_CHANGES and not (one.values is None and one.missing):
+            # A change next to a missing value is not counted, so few of them say nothing about a
+            # signal that has both many values and gaps.
             dropped[one.name] = f"nearly constant: it changes only {one.changes} time(s)"
         elif one.digest in seen:
             dropped[one.name] = f"a duplicate of {seen[one.digest]}"
         else:
             seen[one.digest] = one.name
     names = [one.name for one in survey.signals]
+    changes = {one.name: one.changes for one in survey.signals}
     for first, second in _same_in_other_units(sample, names, dropped):
-        dropped.setdefault(second, f"a duplicate of {first} in other units")
+        if changes[first] == changes[second]:  # outside the sample too
+            dropped.setdefault(second, f"a duplicate of {first} in other units")
     return {name: dropped[name] for name in names if name in dropped}
 
 

@@ -72,7 +72,8 @@ class Averager:
         self.held = np.zeros(signals, dtype=np.int64)
         self._every = max(1, round(every * NANOSECONDS))
         self._interval = round(interval * NANOSECONDS)
-        self._least = max(1, -(-self._every // max(1, self._interval)) // 2)
+        expected = -(-self._every // max(1, self._interval))  # rows in a tick
+        self._least = -(-expected // 2)
         self._hold = hold
         self._signals = signals
         self._begin()
@@ -281,12 +282,8 @@ class TickSource:
     ----------
     source
         The rows.
-    signals
-        The columns to keep.
-    every
-        Length of a tick in seconds.
-    ticker
-        Makes a fresh `Ticker` for each pass.
+    preprocessing
+        The columns to keep, the length of a tick, and a fresh `Ticker` for each pass.
     """
 
     def __init__(self, source: TableSource, preprocessing: TickRecipe) -> None:

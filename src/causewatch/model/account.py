@@ -1,0 +1,149 @@
+"""What a model says about itself: the report and where it comes from."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.data import TableSource, format_time
+from causewatch.discovery import LaggedMoments
+from causewatch.graph import CausalGraph
+from causewatch.model.assumptions import nonlinearity_findings, residual_findings
+from causewatch.model.fitting import causes_of, residuals_of
+from causewatch.model.normal import Mechanism, Provenance
+from causewatch.preprocess import (
+    Finding,
+    Preprocessing,
+    SurveyResult,
+    TickSource,
+    enough_rows,
+    quality_findings,
+)
+
+__all__ = ["Taken", "findings_of", "provenance_of"]
+
+Floats = NDArray[np.float64]
+
+CURVE_TICKS = 2048
+"""Ticks in which links are checked for being straight lines."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What the pass over the ticks brought home.
+
+    Attributes
+    ----------
+    ticks
+        The ticks themselves, to be read again.
+    moments
+        Their lagged moments.
+    sample
+        Stretches of ticks, spread over the recording.
+    count, missing
+        How many ticks there are, and how many of their values are missing.
+    """
+
+    ticks: TickSource
+    moments: LaggedMoments
+    sample: list[Floats]
+    count: int
+    missing: int
+
+
+def findings_of(
+    source: TableSource,
+    survey: SurveyResult,
+    plan: Preprocessing,
+    taken: Taken,
+    graph: CausalGraph,
+    mechanisms: dict[str, Mechanism],
+    alpha: float,
+) -> list[Finding]:
+    """Data quality and assumptions, most serious first."""
+    findings = [
+        Finding(kind=note.kind, severity="info", text=note.text, meaning="")
+        for note in source.notes
+    ]
+    findings += quality_findings(survey)
+    findings += _filling(plan, taken)
+    largest = max((len(one.coefficients) for one in mechanisms.values()), default=0)
+    findings.append(
+        enough_rows(taken.moments.windows, len(plan.signals), plan.max_lag, largest, alpha=alpha)
+    )
+    residuals, starts = residuals_of(graph, mechanisms, taken.sample, plan.max_lag)
+    findings += residual_findings(plan.signals, residuals, starts, plan.every)
+    findings += _nonlinearity(graph, mechanisms, taken.sample, plan.max_lag)
+    order = {"problem": 0, "warning": 1, "info": 2}
+    return sorted(findings, key=lambda finding: order[finding.severity])
+
+
+def _filling(plan: Preprocessing, taken: Taken) -> list[Finding]:
+    """How many missing values were filled, and what is still missing."""
+    held = int(taken.ticks.held.sum())
+    if held == 0 and taken.missing == 0:
+        return []
+    total = taken.count * len(plan.signals)
+    serious = taken.missing > 0.01 * total
+    return [
+        Finding(
+            kind="filled",
+            severity="warning" if serious else "info",
+            text=(
+                f"{held:,} of {total:,} tick values were missing and filled with the signal's last"
+                f" value (at most {plan.hold} ticks long); {taken.missing:,} stay missing, and"
+                f" {taken.moments.windows:,} windows of {taken.moments.reach + 1} ticks are whole."
+            ),
+            meaning="Windows with a missing value are left out of learning.",
+            remedy="--ignore the signals that are missing most, or give a better recording."
+            if serious
+            else "",
+        )
+    ]
+
+
+def provenance_of(
+    source: TableSource,
+    survey: SurveyResult,
+    taken: Taken,
+    now: datetime,
+    settings: dict[str, Any],
+) -> Provenance:
+    names = ("causewatch", "numpy", "scipy", "polars")
+    blocks = survey.blocks
+    return Provenance(
+        files=tuple(
+            {"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in source.files
+        ),
+        rows=survey.rows,
+        ticks=taken.count,
+        windows=taken.moments.windows,
+        first=format_time(int(blocks.first[0]), source.clock),
+        last=format_time(int(blocks.last[-1]), source.clock),
+        created=now.astimezone(UTC).isoformat(timespec="seconds"),
+        versions={name: version(name) for name in names} | {"python": platform.python_version()},
+        settings=settings,
+    )
+
+
+def _nonlinearity(
+    graph: CausalGraph, mechanisms: Mapping[str, Mechanism], sample: list[Floats], max_lag: int
+) -> list[Finding]:
+    """Links that are not straight lines, from as many ticks as that takes."""
+    longest = max(sample, key=len)[: CURVE_TICKS + max_lag]
+    if len(longest) <= max_lag:
+        return []
+    residuals, _ = residuals_of(graph, mechanisms, [longest], max_lag)
+    parents = {}
+    for target, mechanism in mechanisms.items():
+        columns = causes_of(graph, mechanism, longest, max_lag)
+        links = enumerate(mechanism.coefficients)
+        parents[target] = [(link.source, columns[:, k]) for k, link in links]
+    return nonlinearity_findings(graph.signals, residuals, parents)
