@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 NO_VARIANCE = 1e-16
+TIE_DECIMALS = 12
 
 
 def window_ends(rows, max_lag, starts=(0,)):
@@ -134,7 +135,9 @@ def find_parents(test, signals, target, max_lag, alpha):
             smallest[one] = min(smallest[one], abs(value))
             if p_val <= alpha:
                 kept.append(one)
-        candidates = sorted(kept, key=lambda node: (-smallest[node], first.index(node)))
+        candidates = sorted(
+            kept, key=lambda node: (-round(smallest[node], TIE_DECIMALS), first.index(node))
+        )
         p += 1
     return candidates
 

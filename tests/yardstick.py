@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import pairwise
 
 import numpy as np
 
@@ -44,8 +45,7 @@ def tigramite_pcmci(
         kept = {"reference_points": naive.window_ends(values, max_lag)}
         values[np.isnan(values)] = 1e7
     if len(bounds) > 2:
-        parts = list(zip(bounds, bounds[1:], strict=False))
-        data = {k: values[start:stop] for k, (start, stop) in enumerate(parts)}
+        data = {k: values[a:b] for k, (a, b) in enumerate(pairwise(bounds))}
         kept = {"analysis_mode": "multiple"}
     else:
         data = values

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recordings import quiet
 
 from causewatch.discovery.independence import OneByOne, PartialCorrelation
 from causewatch.discovery.moments import LaggedMoments
@@ -12,6 +11,7 @@ from causewatch.discovery.nonlinear import ConditionalMutualInformation
 from causewatch.discovery.oracle import OracleTest
 from causewatch.discovery.pcmci import run_pcmci
 from causewatch.graph import CausalGraph, Link, Strength
+from recordings import quiet
 
 SIGNALS, MAX_LAG, STILL = 4, 2, 1
 

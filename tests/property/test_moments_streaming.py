@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
-import naive
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recordings import stable
 
+import naive
 from causewatch.discovery.moments import LaggedMoments
 from causewatch.discovery.pcmci import pcmci
+from recordings import stable
 
 ROWS = 70
 
@@ -52,7 +53,7 @@ def test_cuts_do_not_matter(plant, cuts):
     whole = LaggedMoments(values.shape[1], max_lag=max_lag).update_stretches(values, starts)
     cut = LaggedMoments(values.shape[1], max_lag=max_lag)
     bounds = sorted({0, ROWS, *cuts, *starts})
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         if start in starts:
             cut.new_stretch()
         cut.update(values[start:stop])
@@ -79,7 +80,7 @@ def test_pieces_with_context_merge_to_the_whole(plant, cuts):
     whole = LaggedMoments(values.shape[1], max_lag=max_lag).update(values)
     merged = LaggedMoments(values.shape[1], max_lag=max_lag)
     bounds = sorted({0, ROWS, *cuts})
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         piece = values[max(0, start - 2 * max_lag) : stop]
         merged.merge(LaggedMoments(values.shape[1], max_lag=max_lag).update(piece))
     assert_same(whole, merged)

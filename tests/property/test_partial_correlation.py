@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from recordings import stable
 
+import naive
 from causewatch.discovery.independence import PartialCorrelation
 from causewatch.discovery.moments import LaggedMoments
 from causewatch.discovery.pcmci import pcmci
+from recordings import stable
 
 MAX_LAG = 1
 SIGNALS = 4

@@ -158,8 +158,7 @@ def is_refused_or_intact(path, data):
     path.write_bytes(data)
     try:
         found = read_archive(path, KIND, VERSION)
-    except ModelFileError as error:
-        assert "\n" not in str(error)
+    except ModelFileError:
         return True
     assert is_intact(found)
     return False
@@ -167,7 +166,14 @@ def is_refused_or_intact(path, data):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"PK", b"time,a,b\n1,2,3\n", np.random.default_rng(2).bytes(500), pickle.dumps({"a": 1}), b"\x93NUMPY\x01"],
+    [
+        b"",
+        b"PK",
+        b"time,a,b\n1,2,3\n",
+        np.random.default_rng(2).bytes(500),
+        pickle.dumps({"a": 1}),
+        b"\x93NUMPY\x01",
+    ],
     ids=["empty", "two bytes", "text", "noise", "pickle", "npy"],
 )
 def test_other_files_are_refused(path, data):

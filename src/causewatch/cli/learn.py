@@ -61,7 +61,7 @@ def learn(
         float | None,
         typer.Option(
             metavar="P",
-            help="A link needs a p-value of at most this.  [default: 0.001; paper 0.05]",
+            help="A link needs a p-value of at most this.  [default: 0.001; knn 0.01, paper 0.05]",
             show_default=False,
         ),
     ] = None,

@@ -67,6 +67,8 @@ class Pcmci:
     ----------
     alpha
         A link needs a p-value of at most this.
+    parents_alpha
+        The same for staying a candidate in the first stage; `alpha` if not given.
     test
         ``linear``: partial correlation. ``rank``: partial correlation of normal scores (each
         value replaced by the normal quantile of its rank), robust to outliers and monotone
@@ -84,12 +86,13 @@ class Pcmci:
     """
 
     alpha: float = 0.05
+    parents_alpha: float | None = None
     test: TestName = "linear"
     min_lag: int = 1
     fdr: bool = False
     above_mean: bool = False
     seed: int = 0
-    max_samples: int = 1000
+    max_samples: int = 500
 
     def discover(
         self,
@@ -105,6 +108,7 @@ class Pcmci:
             moments.signals,
             min_lag=self.min_lag,
             alpha=self.alpha,
+            parents_alpha=self.parents_alpha,
             fdr=self.fdr,
             constraints=constraints,
             progress=progress,
@@ -135,7 +139,8 @@ class Pcmci:
                 values,
                 max_lag=moments.max_lag,
                 starts=starts,
-                alpha=self.alpha,
+                permutations=max(200, int(np.ceil(2 / self.alpha))),
+                alpha=max(self.alpha, self.parents_alpha or 0.0),
                 seed=self.seed,
                 max_samples=self.max_samples,
             )

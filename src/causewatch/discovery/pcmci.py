@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Progress = Callable[[float], None]
 """Told the share of the work done, between 0 and 1."""
+TIE_DECIMALS = 12
+"""Decimals to which the strengths of two candidates must agree to be a tie."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def pcmci(
     max_lag: int | None = None,
     min_lag: int = 1,
     alpha: float = 0.05,
+    parents_alpha: float | None = None,
     signals: Sequence[str] | None = None,
     starts: Sequence[int] = (0,),
     fdr: bool = False,
@@ -86,7 +89,10 @@ def pcmci(
     min_lag
         1, or 0 to test links within one tick too (found in both directions).
     alpha
-        Level of both stages: a link needs a p-value of at most this.
+        A link needs a p-value of at most this.
+    parents_alpha
+        The same for staying a candidate in the first stage; `alpha` if not given. A generous
+        level there costs time only, a strict one drops true parents.
     signals
         Names; ``x0``, ``x1``, … if not given.
     starts
@@ -127,6 +133,7 @@ def pcmci(
         moments.signals,
         min_lag=min_lag,
         alpha=alpha,
+        parents_alpha=parents_alpha,
         fdr=fdr,
         constraints=constraints,
         progress=progress,
@@ -139,6 +146,7 @@ def run_pcmci(
     *,
     min_lag: int = 1,
     alpha: float = 0.05,
+    parents_alpha: float | None = None,
     fdr: bool = False,
     constraints: Constraints | None = None,
     progress: Progress | None = None,
@@ -147,15 +155,17 @@ def run_pcmci(
     if min_lag not in (0, 1):
         msg = f"min_lag is {min_lag}; it must be 0 or 1."
         raise SettingError(msg)
-    if not 0.0 < alpha < 1.0:
-        msg = f"alpha is {alpha:g}; it must lie between 0 and 1."
-        raise SettingError(msg)
+    level = alpha if parents_alpha is None else parents_alpha
+    for name, given in (("alpha", alpha), ("parents_alpha", level)):
+        if not 0.0 < given < 1.0:
+            msg = f"{name} is {given:g}; it must lie between 0 and 1."
+            raise SettingError(msg)
     number, max_lag = test.signals, test.max_lag
     allowed, required = link_masks(test, constraints, min_lag)
     report = progress or (lambda share: None)
     parents: list[Ints] = []
     for found in spread(
-        lambda target: find_parents(test, target, alpha, allowed, required), range(number)
+        lambda target: find_parents(test, target, level, allowed, required), range(number)
     ):
         parents.append(found)
         report(0.5 * len(parents) / number)
@@ -230,8 +240,9 @@ def find_parents(
         values, p_values = np.where(fixed, 1.0, values), np.where(fixed, 0.0, p_values)
         smallest = np.minimum(smallest, np.abs(values))
         stays = p_values <= alpha
-        # Ties keep their first order, so the result does not depend on the sort used.
-        order = np.lexsort((place[stays], -smallest[stays]))
+        # Ties (copies of a signal in other units, say) keep their first order; what differs by
+        # rounding only is a tie.
+        order = np.lexsort((place[stays], -np.round(smallest[stays], TIE_DECIMALS)))
         ordered, smallest, place, fixed = (
             column[stays][order] for column in (ordered, smallest, place, fixed)
         )

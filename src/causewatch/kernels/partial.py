@@ -225,4 +225,4 @@ def _eliminate_some(matrix: Doubled, sets: Ints) -> Floats:
     x, y = high[:, -2, -2], high[:, -1, -1]
     alive_pair = (x > floor[:, -2]) & (y > floor[:, -1])
     size = np.sqrt(np.where(alive_pair, x, 1.0) * np.where(alive_pair, y, 1.0))
-    return np.where(alive_pair, high[:, -1, -2] / size, 0.0)
+    return np.clip(np.where(alive_pair, high[:, -1, -2] / size, 0.0), -1.0, 1.0)

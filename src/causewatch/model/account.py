@@ -116,6 +116,7 @@ def provenance_of(
     now: datetime,
     settings: dict[str, Any],
 ) -> Provenance:
+    """Where a model comes from."""
     names = ("causewatch", "numpy", "scipy", "polars")
     blocks = survey.blocks
     return Provenance(

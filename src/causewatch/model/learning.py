@@ -55,7 +55,10 @@ PRESETS: tuple[Preset, ...] = ("default", "paper")
 METHODS = ("pcmci", "granger")
 
 DEFAULT_ALPHA = 0.001
+KNN_ALPHA = 0.01  # a p-value from shuffles as small as the default would take thousands of them
 PAPER_ALPHA = 0.05
+PARENTS_ALPHA = 0.2
+"""Level of PCMCI's first stage: generous, so that no true parent is lost (ADR 0007)."""
 LearnProgress = Callable[[str, float | None], None]
 """Told what is being done, and the share of it that is done (None: not known)."""
 
@@ -90,7 +93,8 @@ def learn(
     max_lag
         How many ticks back causes may lie; chosen from the data if not given.
     alpha
-        A link needs a p-value of at most this; 0.001 (``paper``: 0.05) if not given.
+        A link needs a p-value of at most this; 0.001 (``knn``: 0.01, ``paper``: 0.05) if not
+        given.
     knowledge
         What is known about the plant, or the path of a knowledge file.
     method
@@ -113,7 +117,7 @@ def learn(
     >>> from causewatch.simulate import random_system
     >>> rows = random_system(5, seed=1).simulate(2000, seed=2).values
     >>> learn(rows)
-    NormalModel(5 signals, 12 links, every 1 s, max_lag 6)
+    NormalModel(5 signals, 13 links, every 1 s, max_lag 4)
     """
     if preset not in PRESETS:
         raise UnknownNameError(preset, "preset", PRESETS)
@@ -159,7 +163,7 @@ def learn(
         clock=source.clock,
         knowledge=known,
         report=tuple(
-            findings_of(source, survey, plan, taken, graph, mechanisms, _alpha(preset, alpha))
+            findings_of(source, survey, plan, taken, graph, mechanisms, _alpha(preset, test, alpha))
         ),
         positions=positions(graph, groups),
         provenance=provenance_of(
@@ -171,7 +175,7 @@ def learn(
                 "preset": preset,
                 "method": method if isinstance(method, str) else type(method).__name__,
                 "test": test,
-                "alpha": _alpha(preset, alpha),
+                "alpha": _alpha(preset, test, alpha),
                 "fdr": fdr,
                 "seed": seed,
                 "every": every,
@@ -181,10 +185,12 @@ def learn(
     )
 
 
-def _alpha(preset: str, alpha: float | None) -> float:
+def _alpha(preset: str, test: str, alpha: float | None) -> float:
     if alpha is not None:
         return alpha
-    return PAPER_ALPHA if preset == "paper" else DEFAULT_ALPHA
+    if preset == "paper":
+        return PAPER_ALPHA
+    return KNN_ALPHA if test == "knn" else DEFAULT_ALPHA
 
 
 def _discoverer(
@@ -192,7 +198,7 @@ def _discoverer(
 ) -> Discoverer:
     if not isinstance(method, str):
         return method
-    level = _alpha(preset, alpha)
+    level = _alpha(preset, test, alpha)
     if not 0.0 < level < 1.0:
         msg = f"--alpha is {level:g}; it must lie between 0 and 1."
         raise SettingError(msg)
@@ -205,6 +211,7 @@ def _discoverer(
     name: TestName = next(one for one in TESTS if one == test)
     return Pcmci(
         alpha=level,
+        parents_alpha=None if preset == "paper" or test == "knn" else max(level, PARENTS_ALPHA),
         test=name,
         min_lag=0 if preset == "paper" else 1,
         fdr=fdr,

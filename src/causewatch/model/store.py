@@ -24,6 +24,7 @@ __all__ = ["load", "save"]
 KIND, VERSION = "model", 1
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 Name = Annotated[str, Field(min_length=1, max_length=10_000)]
 
@@ -52,8 +53,22 @@ class _Finding(_Strict):
     span: list[str] | None
 
 
+class _File(_Strict):
+    name: str
+    sha256: str
+    rows: Count
+
+
+class _Settings(_Strict):
+    model_config = ConfigDict(extra="allow", strict=True)
+    __pydantic_extra__: dict[str, str | bool | int | Finite | None]
+    method: str
+    test: str
+    alpha: Finite
+
+
 class _Provenance(_Strict):
-    files: list[dict[str, str | int]]
+    files: list[_File]
     rows: Count
     ticks: Count
     windows: Count
@@ -61,7 +76,7 @@ class _Provenance(_Strict):
     last: str
     created: str
     versions: dict[str, str]
-    settings: dict[str, Any]
+    settings: _Settings
 
 
 class _Content(_Strict):
@@ -123,6 +138,11 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
     raise ModelFileError(msg)
 
 
+def _origin(written: _Provenance) -> Provenance:
+    plain = written.model_dump()
+    return Provenance(**(plain | {"files": tuple(plain["files"])}))
+
+
 def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> None:
     signals, links = len(plan.signals), len(arrays["links"])
     if len(set(plan.signals)) != signals:
@@ -173,7 +193,6 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
         arrays["explained"].tolist(),
         strict=True,
     )
-    written = content.provenance
     return NormalModel(
         preset=content.preset,
         preprocessing=Preprocessing(**(plan.model_dump() | {"signals": names})),
@@ -191,5 +210,5 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
         positions={
             name: (x, y) for name, (x, y) in zip(names, arrays["positions"].tolist(), strict=True)
         },
-        provenance=Provenance(**(written.model_dump() | {"files": tuple(written.files)})),
+        provenance=_origin(content.provenance),
     )

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from causewatch.kernels.parallel import spread
 
@@ -45,8 +46,8 @@ SHARE = 0.2
 """Share of the strongest delay's cross-dependence that counts as acting."""
 FACTOR = 4
 """Ratio of one scale to the next."""
-NOISE = 4.0
-"""Correlations below this many standard errors are noise."""
+CHANCE = 0.01
+"""Chance that one of all the correlations on a scale is taken for more than noise by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,10 @@ def choose_interval(stretches: list[Floats]) -> IntervalChoice:
     while True:
         averaged = [_averaged(rows, scale) for rows in looked_at]
         found = _horizon([rows for rows in averaged if len(rows) > 4 * OWN_PAST])
-        if found is None:
-            break
-        horizon = max(horizon, found * scale)
-        if found <= WINDOW / 2 or total / (scale * FACTOR) < LEAST_TICKS:
+        if found is not None:
+            horizon = max(horizon, found * scale)
+        settled = found is not None and found <= WINDOW / 2
+        if settled or total / (scale * FACTOR) < LEAST_TICKS:
             break
         scale *= FACTOR
     longest = max(1, total // LEAST_TICKS)
@@ -120,13 +121,17 @@ def _horizon(stretches: list[Floats]) -> float | None:
     if count <= 2 * WINDOW:
         return None
 
+    signals = stretches[0].shape[1]
+    comparisons = max(1, signals * (signals - 1) * (WINDOW + 1))
+    noise = float(stats.norm.isf(CHANCE / (2 * comparisons))) ** 2 / count
+
     def cross_dependence(lag: int) -> float:
-        products = np.zeros((stretches[0].shape[1],) * 2)
+        products = np.zeros((signals, signals))
         for rows in whitened:
             products += rows[: len(rows) - lag].T @ rows[lag:]
         strength = np.square(products / count)
         np.fill_diagonal(strength, 0.0)
-        return float(strength[strength > NOISE**2 / count].sum())
+        return float(strength[strength > noise].sum())
 
     energy = np.array(list(spread(cross_dependence, range(WINDOW + 1))))
     acting = np.flatnonzero(energy[1:] >= SHARE * energy[1:].max()) + 1

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
-from recordings import quiet, singular, stable
 
+import naive
 from causewatch.discovery.independence import OneByOne, PartialCorrelation
 from causewatch.discovery.moments import LaggedMoments
 from causewatch.discovery.pcmci import pcmci, run_pcmci
 from causewatch.errors import NotEnoughDataError
+from recordings import quiet, singular, stable
 
 MAX_LAG = 2
 NONE = np.empty(0, dtype=np.intp)

@@ -96,6 +96,24 @@ def test_a_residual_without_variance_has_correlation_zero():
     assert partial.given_sets(case.matrix, none, np.array([[0, 2]])) == pytest.approx([1.0])
 
 
+def test_no_value_is_beyond_one():
+    none = np.empty(0, dtype=np.intp)
+    for seed in range(20):
+        values = stable(seed, 6, 100)
+        values[:, 2] = 3.7 * values[:, 0] + 273.15
+        values[:, 5] = -1.3 * values[:, 4]
+        matrix = LaggedMoments(6, max_lag=MAX_LAG).update(values).scatter()[0]
+        pairs = np.array([[6 * lag + 4, 6 * lag + 5] for lag in range(2 * MAX_LAG + 1)])
+        given = np.column_stack([np.tile([0, 2], (len(pairs), 1)), pairs])
+        for found in (
+            partial.given_sets(matrix, np.array([0, 2]), pairs),
+            partial.given_sets(matrix, none, given),
+        ):
+            assert found == pytest.approx(np.full(len(pairs), -1.0))
+            assert found.min() >= -1.0
+            assert not partial.p_values(found, np.full(len(pairs), 90)).any()
+
+
 def test_matrix_and_indices_are_left_as_they_were():
     case = Case(singular(13, "sum"))
     nodes, sets = np.arange(5, 15), np.array([[0, 1, 2, 3], [-1, 5, 6, 7]])
