@@ -43,5 +43,8 @@ test: $(VENV)/.dev ## all tests
 bench: $(VENV)/.bench ## speed and memory, as ratios to peers
 	$(BIN)/python benchmarks/speed/learning.py
 
+docs: $(VENV)/.core ## regenerate what in docs/ is generated
+	$(BIN)/python docs/generate.py
+
 clean: ## remove what make created
 	rm -rf $(VENV) demo

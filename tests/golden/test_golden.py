@@ -12,7 +12,7 @@ import pytest
 from causewatch.discovery.pcmci import pcmci
 
 FOLDER = Path(__file__).parent
-SHORT_OF_DIGITS = {"constant_later", "nearly_late_copy_6"}
+SHORT_OF_DIGITS = {"nearly_late_copy_6"}
 """Cases that need more digits than sums of products carry now."""
 NAMES = [
     pytest.param(name, marks=[pytest.mark.xfail] if name in SHORT_OF_DIGITS else [])

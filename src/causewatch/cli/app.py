@@ -92,7 +92,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _complain(message: str) -> int:
-    print("causewatch:", " ".join(message.split()), file=sys.stderr)
+    """Print one line; what could move the cursor or turn the text around is spelt out."""
+    line = " ".join(message.split())
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    print("causewatch:", shown, file=sys.stderr)
     return BAD_INPUT
 
 

@@ -56,13 +56,15 @@ def inspect(
     ] = None,
     min_strength: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="Draw only links stronger than this (0 to 1)."),
+        typer.Option(
+            metavar="S", min=0.0, max=1.0, help="Draw only links stronger than this (0 to 1)."
+        ),
     ] = 0.3,
     signal: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Show one signal: its causes and what it acts on."),
     ] = None,
-    links: Annotated[int, typer.Option(min=0, help="How many links to print.")] = 15,
+    links: Annotated[int, typer.Option(metavar="N", min=0, help="How many links to print.")] = 15,
     notes: Annotated[bool, typer.Option("--notes", help="Print notes of the report too.")] = False,
     force: Force = False,
     as_json: Json = False,

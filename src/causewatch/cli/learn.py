@@ -45,11 +45,12 @@ def register(app: typer.Typer) -> None:
 
 def learn(
     normal: Annotated[
-        list[Path], typer.Argument(metavar="NORMAL...", help="The recording: one file or several.")
+        list[Path], typer.Argument(metavar="NORMAL", help="The recording: one file or several.")
     ],
     out: Annotated[Path, typer.Option(metavar="MODEL.cwm", help="File to write the model to.")],
     preset: Annotated[
-        str, typer.Option(help="default, or paper for the published method.")
+        str,
+        typer.Option(metavar="default|paper", help="The defaults, or the published method."),
     ] = "default",
     every: Annotated[
         str, typer.Option(metavar="auto|10s", help="Length of a tick: auto, 500ms, 10s, 2min, 1h.")
@@ -65,19 +66,22 @@ def learn(
             show_default=False,
         ),
     ] = None,
-    method: Annotated[str, typer.Option(help="How links are found: pcmci or granger.")] = "pcmci",
+    method: Annotated[
+        str, typer.Option(metavar="pcmci|granger", help="How links are found.")
+    ] = "pcmci",
     test: Annotated[
         str,
         typer.Option(
-            help="PCMCI's independence test: linear; rank (robust to outliers); knn (sees any"
-            " dependence, slow)."
+            metavar="linear|rank|knn",
+            help="PCMCI's independence test; rank is robust to outliers, knn sees any dependence"
+            " but is slow.",
         ),
     ] = "linear",
     fdr: Annotated[
         bool, typer.Option("--fdr", help="Correct p-values for the number of tests.")
     ] = False,
     time: Annotated[
-        str | None, typer.Option(metavar="COL", help="Time column, if it is not found by itself.")
+        str | None, typer.Option(metavar="COL", help="Time column, if it is not found.")
     ] = None,
     time_format: Annotated[
         str | None,
@@ -97,17 +101,17 @@ def learn(
         ),
     ] = None,
     separator: Annotated[
-        str | None, typer.Option(help="What separates columns, if it is not found by itself.")
+        str | None, typer.Option(metavar="SIGN", help="What separates columns, if it is not found.")
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(help="Decimal sign, if it is not found by itself.")
+        str | None, typer.Option(metavar="SIGN", help="Decimal sign, if it is not found.")
     ] = None,
     knowledge: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="What is known about the plant (YAML or JSON)."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="For tests that draw random numbers.")] = 0,
-    links: Annotated[int, typer.Option(min=0, help="How many links to print.")] = 15,
+    seed: Annotated[int, typer.Option(metavar="N", help="For tests that draw random numbers.")] = 0,
+    links: Annotated[int, typer.Option(metavar="N", min=0, help="How many links to print.")] = 15,
     notes: Annotated[bool, typer.Option("--notes", help="Print notes of the report too.")] = False,
     force: Force = False,
     as_json: Json = False,

@@ -24,6 +24,9 @@ WORDS = {
 }  # fmt: skip
 """Words (lower case) that stand for a number."""
 
+LARGEST = 1e100
+"""Numbers beyond this size are not measured; they count as infinite, so that no sum overflows."""
+
 NORMAL_LABELS = frozenset({"normal", "false", "0"})
 EMPTY_LABELS = frozenset({"", "nan", "na", "n/a", "null", "none"})
 NOT_LABELLED = -999.0
@@ -40,7 +43,7 @@ class Numbers:
     bad
         Positions of cells that are neither a number nor a known word for missing.
     infinite
-        Positions of cells that are infinite or too large for a float; missing in `values`.
+        Positions of cells that are infinite or beyond `LARGEST`; missing in `values`.
     """
 
     values: NDArray[np.float64]
@@ -94,7 +97,7 @@ def read_numbers(cells: pl.Series, decimal: str = ".") -> Numbers:
         at = failed.to_numpy().astype(np.intp)
         values[at] = second.to_numpy()
         bad = at[(second.is_null() & ~words.is_in(list(MISSING))).to_numpy()]
-    infinite = np.flatnonzero(np.isinf(values))
+    infinite = np.flatnonzero(np.abs(values) > LARGEST)
     values[infinite] = np.nan
     return Numbers(values, bad, infinite)
 

@@ -17,7 +17,7 @@ from causewatch.data.cells import is_supported, read_numbers
 from causewatch.data.columns import TIME_NAMES, find_time, plain
 from causewatch.data.frames import FrameTable
 from causewatch.data.notes import Tally
-from causewatch.data.raw import RawTable
+from causewatch.data.raw import MOST_COLUMNS, RawTable, check_name
 from causewatch.data.spans import format_duration, parse_duration
 from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.errors import SettingError, TableError, listing, shorten
@@ -185,6 +185,14 @@ def _events(raw: RawTable, time: str | None, time_format: str | None, tally: Tal
         )
         value = np.where(poor, np.nan, value)
     names = tuple(tag.unique(maintain_order=True).to_list())
+    if len(names) > MOST_COLUMNS:
+        message = (
+            f"{raw.name} holds {len(names):,} tags, at most {MOST_COLUMNS:,} can be read; choose "
+            "those of one plant."
+        )
+        raise TableError(message)
+    for name in names:
+        check_name(name, f"Column {shorten(roles.tag)!r} of {raw.name}")
     code = tag.replace_strict(names, list(range(len(names))), return_dtype=pl.Int64).to_numpy()
     return _Events(
         raw=raw,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +15,7 @@ from causewatch.data.notes import Tally
 from causewatch.data.table import SourceFile
 from causewatch.errors import TableError, listing, shorten
 
-__all__ = ["RawTable", "block_rows", "clean_names", "hash_file"]
+__all__ = ["RawTable", "block_rows", "check_name", "clean_names", "file_name", "hash_file"]
 
 BLOCK_CELLS = 4_000_000
 MOST_COLUMNS = 20_000
@@ -61,36 +63,48 @@ class RawTable(Protocol):
         """The file, known after :meth:`blocks` came to its end; None if there is none."""
 
 
+def file_name(path: Path) -> str:
+    """The name of a file for messages and reports: text that can be shown and stored anywhere."""
+    name = os.fsencode(path.name).decode("utf-8", "replace")
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
+
+
+def check_name(name: str, place: str) -> None:
+    """Raise if `name`, found in `place`, cannot be the name of a signal."""
+    if len(name) > LONGEST_NAME or any(unicodedata.category(letter) == "Cc" for letter in name):
+        message = (
+            f"{place} holds the name {shorten(name)!r}, which is too long or not text; short names "
+            "without control characters are needed."
+        )
+        raise TableError(message)
+
+
 def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, ...]:
     """Column names without surrounding blanks, made unique and never empty."""
     if len(names) > MOST_COLUMNS:
         message = (
-            f"{source} has {len(names):,} columns, at most {MOST_COLUMNS:,} can be read; is it "
-            "stored with rows and columns exchanged?"
+            f"{source} has {len(names):,} columns, at most {MOST_COLUMNS:,} can be read; perhaps "
+            "rows and columns are exchanged."
         )
         raise TableError(message)
-    taken: set[str] = set()
+    taken: dict[str, int] = {}  # names, and the last number given to each
     found: list[str] = []
     repeated: list[str] = []
     unnamed: list[str] = []
     for position, given in enumerate(names):
         name = " ".join(given.split())
-        if len(name) > LONGEST_NAME or any(ord(letter) < 32 for letter in name):
-            message = (
-                f"The header of {source} holds the name {shorten(name)!r}, which is too long or "
-                "not text; a table with short column names in its first row is needed."
-            )
-            raise TableError(message)
+        check_name(name, f"The header of {source}")
         if not name:
             name = f"column_{position + 1}"
             unnamed.append(name)
-        unique, number = name, 0
+        unique, number = name, taken.get(name, 0)
         while unique in taken:
             number += 1
             unique = f"{name}.{number}"
         if unique != name:
+            taken[name] = number
             repeated.append(unique)
-        taken.add(unique)
+        taken[unique] = 0
         found.append(unique)
     tally.add(
         "duplicate_names",

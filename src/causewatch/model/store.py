@@ -60,11 +60,14 @@ class _File(_Strict):
 
 
 class _Settings(_Strict):
-    model_config = ConfigDict(extra="allow", strict=True)
-    __pydantic_extra__: dict[str, str | bool | int | Finite | None]
+    preset: str
     method: str
     test: str
     alpha: Finite
+    fdr: bool
+    seed: int
+    every: Finite | None
+    max_lag: int | None
 
 
 class _Provenance(_Strict):

@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 
 LEAST_CHANGES = 10
 """Changes of value a signal must show: fewer events are no statistics to learn links from."""
+LEAST_RANGE = 1e-100
+"""Signals that vary by less are left out: their squares are too small for a float."""
 MOST_MISSING = 0.5
 """Share of missing values above which a signal is left out."""
 DUPLICATE = 1.0 - 1e-10
@@ -172,6 +174,8 @@ def _unusable(survey: SurveyResult, sample: Sequence[Floats]) -> dict[str, str]:
             dropped[one.name] = f"{share:.0%} of its values are missing"
         elif one.low == one.high:
             dropped[one.name] = "constant"
+        elif one.high - one.low < LEAST_RANGE:
+            dropped[one.name] = f"it varies by less than {LEAST_RANGE:g}"
         elif one.changes < LEAST_CHANGES and not (one.values is None and one.missing):
             # A change next to a missing value is not counted, so few of them say nothing about a
             # signal that has both many values and gaps.

@@ -33,6 +33,7 @@ class BlockSample:
         self._stride = 1
         self._number = 0  # of the block being filled
         self._kept: list[tuple[int, Floats, bool]] = []  # number, rows, whether a stretch begins
+        self._rows = 0  # kept
         self._open = np.empty((0, signals))
         self._new = True
 
@@ -69,10 +70,12 @@ class BlockSample:
             return
         if self._number % self._stride == 0:
             self._kept.append((self._number, self._open, self._new))
+            self._rows += len(self._open)
         self._open = self._open[:0]
         self._new = False
         self._number += 1
         # Short stretches make short blocks, so it is rows that are counted.
-        while sum(len(rows) for _, rows, _ in self._kept) > self._block * self._most:
+        while self._rows > self._block * self._most:
             self._stride *= 2
             self._kept = [one for one in self._kept if one[0] % self._stride == 0]
+            self._rows = sum(len(rows) for _, rows, _ in self._kept)

@@ -1,0 +1,337 @@
+"""Models in files: what is saved comes back, and nothing else is let in."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recordings import stable
+
+import causewatch as cw
+from causewatch.archive import read_archive, write_archive
+from causewatch.discovery import LaggedMoments
+from causewatch.errors import ModelFileError
+from causewatch.graph import CausalGraph
+from causewatch.model.store import KIND, VERSION
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def table(rows=600):
+    values = stable(1, 5, rows)
+    return {
+        **{name: values[:, k] for k, name in enumerate(["P 101", "LIT301", "größe", "d", "e"])},
+        "flat": np.full(rows, 3.5),
+    }
+
+
+@pytest.fixture(scope="module")
+def model():
+    import polars as pl
+
+    known = cw.Knowledge.from_dict(
+        {
+            "groups": {"Stage 1": ["P 101", "LIT301"]},
+            "roles": {"P*": "actuator"},
+            "units": {"LIT301": "mm"},
+            "labels": {"LIT301": "raw-water level"},
+            "required": ["P 101 -> LIT301 (1)"],
+            "forbidden": ["d -> e"],
+        }
+    )
+    return cw.learn(pl.DataFrame(table()), knowledge=known, now=NOW)
+
+
+@pytest.fixture
+def saved(model, tmp_path):
+    path = tmp_path / "plant.cwm"
+    model.save(path)
+    return path
+
+
+def assert_same(one, other):
+    for name in one.__dataclass_fields__:
+        assert getattr(one, name) == getattr(other, name), name
+    assert type(other.preprocessing.signals) is tuple
+    assert type(other.report) is tuple
+    assert type(other.provenance.files) is tuple
+
+
+def refused(path):
+    """The sentence with which loading is refused."""
+    with pytest.raises(ModelFileError) as error:
+        cw.load(path)
+    sentence = str(error.value)
+    assert "\n" not in sentence
+    assert sentence.endswith(".")
+    assert Path(path).name in sentence
+    return sentence
+
+
+def test_everything_comes_back(model, saved):
+    back = cw.load(saved)
+    assert_same(model, back)
+    assert repr(back) == repr(model)
+    assert back.signals == ("P 101", "LIT301", "größe", "d", "e")
+    assert back.preprocessing.dropped == {"flat": "constant"}
+    assert back.knowledge.label_of("LIT301") == "raw-water level"
+    assert cw.Link("P 101", "LIT301", 1) in back.graph
+
+
+def test_saving_again_gives_the_same_bytes(saved, tmp_path):
+    again = tmp_path / "again.cwm"
+    cw.load(saved).save(again)
+    assert again.read_bytes() == saved.read_bytes()
+
+
+def test_paper_models_and_files_come_back_too(tmp_path):
+    path = tmp_path / "normal.csv"
+    names = ",".join("abc")
+    np.savetxt(path, stable(2, 3, 400), delimiter=",", header=names, comments="", fmt="%.6f")
+    made = cw.learn(str(path), preset="paper", max_lag=1)
+    made.save(tmp_path / "paper.cwm")
+    back = cw.load(tmp_path / "paper.cwm")
+    assert_same(made, back)
+    assert back.preprocessing.step is not None
+    assert back.provenance.files[0]["name"] == "normal.csv"
+
+
+def test_a_model_without_links_comes_back(model, tmp_path):
+    bare = replace(
+        model,
+        graph=CausalGraph(model.signals, {}),
+        mechanisms={k: replace(m, coefficients={}) for k, m in model.mechanisms.items()},
+    )
+    bare.save(tmp_path / "bare.cwm")
+    assert_same(bare, cw.load(tmp_path / "bare.cwm"))
+
+
+def test_an_existing_file_is_replaced_and_a_failure_leaves_it(model, saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(zipfile.ZipFile, "writestr", full)
+        with pytest.raises(OSError, match="No space left"):
+            replace(model, interval=9.0).save(saved)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+    replace(model, interval=9.0).save(saved)
+    assert cw.load(saved).interval == 9.0
+
+
+def test_a_damaged_byte_is_seen_or_does_no_harm(model, saved):
+    data = saved.read_bytes()
+    rng = np.random.default_rng(20)
+    refusals = 0
+    for place in rng.integers(0, len(data), 200).tolist():
+        damaged = bytearray(data)
+        damaged[place] ^= int(rng.integers(1, 256))
+        saved.write_bytes(damaged)
+        try:
+            assert_same(model, cw.load(saved))  # a date or attribute of the zip, say
+        except ModelFileError as error:
+            assert "\n" not in str(error)
+            refusals += 1
+    assert refusals > 150  # the rest lies between members, where nothing is read
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.9, 0.999])
+def test_a_file_cut_short(saved, share):
+    data = saved.read_bytes()
+    saved.write_bytes(data[: int(share * len(data))])
+    assert "cut short or damaged" in refused(saved)
+
+
+def test_a_folder_or_nothing(tmp_path):
+    assert "There is no file" in refused(tmp_path / "nothing.cwm")
+    assert "folder" in refused(tmp_path)
+
+
+class Trap:
+    """Leaves a mark if it is ever unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return (Path.touch, (self.mark,))
+
+
+def test_a_pickle_is_not_run(tmp_path):
+    mark, path = tmp_path / "mark", tmp_path / "pickled.cwm"
+    path.write_bytes(pickle.dumps(Trap(mark)))
+    refused(path)
+    assert not mark.exists()
+
+
+def test_an_array_of_objects_is_not_run(model, saved, tmp_path):
+    """Not even with a correct checksum."""
+    mark = tmp_path / "mark"
+    content, arrays = read_archive(saved, KIND, VERSION)
+    buffer = io.BytesIO()
+    np.save(buffer, np.array([Trap(mark)], dtype=object), allow_pickle=True)
+    write_archive(saved, KIND, VERSION, content, arrays)
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["arrays/value.npy"] = buffer.getvalue()
+    rewrite(saved, members)
+    assert "damaged" in refused(saved)
+    assert not mark.exists()
+
+
+def rewrite(path, members):
+    """Write a zip whose header fits its members."""
+    import hashlib
+
+    header = json.loads(members["header.json"])
+    for name, data in members.items():
+        if name != "header.json":
+            header["members"][name] = {
+                "bytes": len(data),
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+    members["header.json"] = json.dumps(header).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def test_a_foreign_zip(tmp_path):
+    path = tmp_path / "foreign.cwm"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("word/document.xml", "<w/>")
+    assert "not a causewatch model file" in refused(path)
+
+
+def test_a_moments_file_is_no_model(tmp_path):
+    path = tmp_path / "moments.cwm"
+    LaggedMoments(["a", "b"], max_lag=1).update(stable(1, 2, 50)).save(path)
+    assert "a model was expected" in refused(path)
+
+
+def test_a_newer_version_says_so(saved):
+    content, arrays = read_archive(saved, KIND, VERSION)
+    write_archive(saved, KIND, VERSION + 1, content, arrays)
+    assert "install a newer causewatch" in refused(saved)
+
+
+def test_a_bomb_is_not_unfolded(saved):
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["arrays/value.npy"] = bytes(50_000_000)
+    rewrite(saved, members)
+    assert saved.stat().st_size < 200_000
+    assert "would unfold" in refused(saved)
+
+
+def forge(path, change):
+    """Change what a file says and write it with correct checksums."""
+    content, arrays = read_archive(path, KIND, VERSION)
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(content, arrays)
+    write_archive(path, KIND, VERSION, content, arrays)
+
+
+def put(where, *path_and_value):
+    """A change of one place in the content."""
+    *path, last, value = path_and_value
+
+    def change(content, arrays):
+        place = {"content": content, "arrays": arrays}[where]
+        for step in path:
+            place = place[step]
+        place[last] = value
+
+    return change
+
+
+def links(*rows):
+    def change(content, arrays):
+        arrays["links"][: len(rows)] = rows
+
+    return change
+
+
+FORGERIES = {
+    "NaN in an array": lambda c, a: a["coefficient"].__setitem__(0, np.nan),
+    "infinity in an array": lambda c, a: a["spread"].__setitem__(0, np.inf),
+    "wrong dtype": lambda c, a: a.__setitem__("value", a["value"].astype(np.float32)),
+    "text for numbers": lambda c, a: a.__setitem__("value", a["value"].astype("U9")),
+    "wrong shape": lambda c, a: a.__setitem__("centre", a["centre"][:-1]),
+    "one dimension too many": lambda c, a: a.__setitem__("scale", a["scale"][:, None]),
+    "links of two columns": lambda c, a: a.__setitem__("links", a["links"][:, :2].copy()),
+    "links without dimension": lambda c, a: a.__setitem__("links", np.int32(3)),
+    "no links array": lambda c, a: a.pop("links"),
+    "no positions": lambda c, a: a.pop("positions"),
+    "source out of range": links([5, 0, 1]),
+    "source below range": links([-1, 0, 1]),
+    "target out of range": links([0, 99, 1]),
+    "lag out of range": links([0, 0, 99]),
+    "negative lag": links([0, 0, -1]),
+    "the same link twice": links([0, 0, 1], [0, 0, 1]),
+    "the same signal twice": put("content", "preprocessing", "signals", 1, "P 101"),
+    "a nameless signal": put("content", "preprocessing", "signals", 1, ""),
+    "a number for a name": put("content", "preprocessing", "signals", 1, 7),
+    "fewer signals": lambda c, a: c["preprocessing"]["signals"].pop(),
+    "no signals": put("content", "preprocessing", "signals", []),
+    "signals as text": put("content", "preprocessing", "signals", "abcde"),
+    "text for a lag": put("content", "preprocessing", "max_lag", "3"),
+    "a fraction for a lag": put("content", "preprocessing", "max_lag", 2.5),
+    "no lag": put("content", "preprocessing", "max_lag", 0),
+    "a huge lag": put("content", "preprocessing", "max_lag", 10**9),
+    "no time at all": put("content", "preprocessing", "every", 0.0),
+    "a step of nothing": put("content", "preprocessing", "step", 0),
+    "truth for a number": put("content", "interval", True),
+    "an unknown preset": put("content", "preset", "mine"),
+    "an unknown clock": put("content", "clock", "sun"),
+    "an unknown severity": put("content", "report", 0, "severity", "fatal"),
+    "a span of one": put("content", "report", 0, "span", ["2026"]),
+    "a report as text": put("content", "report", "all is well"),
+    "knowledge as a list": put("content", "knowledge", []),
+    "knowledge of nonsense": put("content", "knowledge", {"groups": 5}),
+    "unknown knowledge": put("content", "knowledge", {"grups": {}}),
+    "no provenance": lambda c, a: c.pop("provenance"),
+    "something extra": put("content", "command", "rm -rf /"),
+    "files as numbers": put("content", "provenance", "files", [1]),
+    "files without a name": put("content", "provenance", "files", [{"sha256": "", "rows": 1}]),
+    "no settings": put("content", "provenance", "settings", {}),
+    "settings of nonsense": put("content", "provenance", "settings", "alpha", "small"),
+    "settings with depth": put("content", "provenance", "settings", "seed", [[1]]),
+    "rows below none": put("content", "provenance", "rows", -1),
+}
+
+
+@pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES)
+def test_what_makes_no_sense_is_refused_even_with_correct_checksums(change, saved):
+    forge(saved, change)
+    assert "not a usable model" in refused(saved) or "damaged" in refused(saved)
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "3", '"x"', "{", "", '{"preset": NaN}', "[" * 9999])
+def test_content_that_is_no_object(saved, text):
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["content.json"] = text.encode()
+    rewrite(saved, members)
+    refused(saved)
+
+
+@pytest.mark.parametrize("header", ["[]", "null", "{", '{"kind": "model"}', '{"kind": []}'])
+def test_headers_that_make_no_sense(saved, header):
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["header.json"] = header.encode()
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    refused(saved)
