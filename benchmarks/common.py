@@ -94,6 +94,8 @@ def launch(
     environment: dict[str, str] | None = None,
 ) -> Cost:
     """Run a command in a fresh process and measure it; see ``benchmarks/launch.py``."""
+    # Whoever forbids bytecode to be stored would have it compiled anew in each of our processes.
+    around = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "cost.json"
         wrapper: list[str] = [sys.executable, "-S", "-E", str(ROOT / "benchmarks" / "launch.py")]
@@ -105,7 +107,7 @@ def launch(
         done = subprocess.run(
             [*wrapper, *map(str, command)],
             cwd=ROOT,
-            env={**os.environ, **(environment or {})},
+            env={**around, **(environment or {})},
             capture_output=True,
             text=True,
             check=True,

@@ -12,6 +12,7 @@ import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from benchmarks.common import launch
 __all__ = ["JaxRun", "jax_pcmci", "tigramite"]
 
 Floats = NDArray[np.float64]
+
+_plain_corrcoef = np.corrcoef
 
 
 def tigramite(
@@ -57,12 +60,18 @@ def tigramite(
             from tigramite.independence_tests.cmiknn import CMIknn
 
             made = CMIknn(significance="shuffle_test", **settings)
-        found = PCMCI(DataFrame(np.array(values)), made, verbosity=0).run_pcmci(
-            tau_min=1, tau_max=lag, pc_alpha=alpha, alpha_level=alpha
-        )
+        with patch.object(np, "corrcoef", _corrcoef):
+            found = PCMCI(DataFrame(np.array(values)), made, verbosity=0).run_pcmci(
+                tau_min=1, tau_max=lag, pc_alpha=alpha, alpha_level=alpha
+            )
     value, p_value = np.array(found["val_matrix"]), np.array(found["p_matrix"])
     value[:, :, 0], p_value[:, :, 0] = 0.0, 1.0
     return value, p_value
+
+
+def _corrcoef(*rows: Floats, ddof: int = 0) -> Floats:
+    """The argument `ddof`, which tigramite 5.2.10 passes, is gone from NumPy 2.4; it did nothing."""
+    return _plain_corrcoef(*rows)
 
 
 @dataclass(frozen=True)

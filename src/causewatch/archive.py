@@ -13,6 +13,7 @@ import io
 import json
 import os
 import platform
+import stat
 import struct
 import tempfile
 import tokenize
@@ -100,6 +101,10 @@ def read_archive(
     """Content and arrays of an archive of this `kind`, at most of this format `version`."""
     name = shorten(Path(path).name)
     try:
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            msg = f"{name!r} is a device or a pipe, not a {kind} file."
+            raise ModelFileError(msg)
         with zipfile.ZipFile(path) as archive:
             return _read(archive, name, kind, version)
     except FileNotFoundError:
@@ -125,7 +130,8 @@ def _read(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     infos = archive.infolist()
     size = sum(info.file_size for info in infos)
-    packed = max(1, sum(info.compress_size for info in infos))
+    # Members may overlap, but all of them together lie before the directory at the end.
+    packed = max(1, min(archive.start_dir, sum(info.compress_size for info in infos)))
     if len(infos) > MOST_MEMBERS or size > MOST_BYTES or size > MOST_RATIO * packed + (1 << 20):
         msg = (
             f"{name!r} would unfold from {packed:,} to {size:,} bytes, more than any causewatch"
@@ -154,7 +160,7 @@ def _read(
     for member, expected in header["members"].items():
         data = archive.read(member)
         if hashlib.sha256(data).hexdigest() != expected["sha256"]:
-            msg = f"{name!r} is damaged and was not used (checksum of {member} is wrong)."
+            msg = f"{name!r} is damaged and was not used (checksum of {shorten(member)} is wrong)."
             raise ModelFileError(msg)
         members[member] = data
     content = json.loads(members.pop(CONTENT))

@@ -11,13 +11,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hostile_kinds  # lists more hostile files in TABLES
 import pytest
 from hostile import TABLES, Hostile
 
 from causewatch.cli import main
 from causewatch.model import load
 
-PATIENCE = 60
+PATIENCE = 120
 """Seconds after which a file counts as a hang; generous, because this measures nothing."""
 
 

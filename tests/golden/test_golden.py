@@ -12,12 +12,6 @@ import pytest
 from causewatch.discovery.pcmci import pcmci
 
 FOLDER = Path(__file__).parent
-SHORT_OF_DIGITS = {"nearly_late_copy_6"}
-"""Cases that need more digits than sums of products carry now."""
-NAMES = [
-    pytest.param(name, marks=[pytest.mark.xfail] if name in SHORT_OF_DIGITS else [])
-    for name in generate.CASES
-]
 
 
 def test_every_case_is_frozen():
@@ -25,7 +19,7 @@ def test_every_case_is_frozen():
     assert sum(path.stat().st_size for path in FOLDER.glob("*.npz")) < 300_000
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", list(generate.CASES))
 def test_it_finds_what_tigramite_finds(name):
     with np.load(FOLDER / f"{name}.npz") as frozen:
         golden = dict(frozen)

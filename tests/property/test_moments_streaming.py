@@ -46,7 +46,7 @@ def stretches(values, starts):
     return [values[a:b] for a, b in zip(starts, [*starts[1:], len(values)], strict=True)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(plants(), st.lists(st.integers(0, ROWS), max_size=12))
 def test_cuts_do_not_matter(plant, cuts):
     values, max_lag, starts = plant
@@ -60,7 +60,7 @@ def test_cuts_do_not_matter(plant, cuts):
     assert_same(whole, cut)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(plants(), st.permutations([0, 1, 2]))
 def test_stretches_merge_in_any_order(plant, order):
     values, max_lag, starts = plant
@@ -73,7 +73,7 @@ def test_stretches_merge_in_any_order(plant, order):
     assert_same(whole, merged)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(plants(), st.lists(st.integers(1, ROWS - 1), min_size=1, max_size=4))
 def test_pieces_with_context_merge_to_the_whole(plant, cuts):
     values, max_lag, _ = plant

@@ -122,6 +122,9 @@ def learn(
     from causewatch.model import learn as learn_model
 
     refuse_existing([out], force)
+    if out.is_dir():
+        msg = f"{str(out)!r} is a folder; name the file to write the model to."
+        raise SettingError(msg)
     if not out.absolute().parent.is_dir():
         msg = f"There is no folder {str(out.parent)!r} to write {out.name!r} to."
         raise SettingError(msg)

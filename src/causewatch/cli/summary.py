@@ -37,6 +37,7 @@ def model_dict(model: NormalModel) -> dict[str, Any]:
         "preset": model.preset,
         "signals": list(model.signals),
         "dropped": dict(model.preprocessing.dropped),
+        "interval_s": model.interval,
         "every_s": model.preprocessing.every,
         "max_lag": model.preprocessing.max_lag,
         "interval_reason": model.preprocessing.reason,
@@ -47,6 +48,8 @@ def model_dict(model: NormalModel) -> dict[str, Any]:
         "mechanisms": [
             {
                 "signal": one.target,
+                "centre": model.centre[one.target],
+                "scale": model.scale[one.target],
                 "intercept": one.intercept,
                 "spread": one.spread,
                 "explained": one.explained,

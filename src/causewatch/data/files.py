@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import polars as pl
 from causewatch.data.dialect import find_header
 from causewatch.data.frames import FrameTable
 from causewatch.data.notes import Tally
-from causewatch.data.raw import RawTable, block_rows, clean_names, hash_file
+from causewatch.data.raw import RawTable, block_rows, clean_names, file_name, hash_file
 from causewatch.data.table import SourceFile
 from causewatch.data.text import TextTable
 from causewatch.errors import TableError, shorten
@@ -19,6 +20,10 @@ __all__ = ["ParquetTable", "open_file", "open_spreadsheet", "unreadable"]
 
 SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 SAMPLE_ROWS = 100
+MOST_BOOK = 2 << 30
+"""Unpacked size above which a spreadsheet is refused."""
+MOST_RATIO = 200
+"""Compression above which a spreadsheet is refused."""
 
 
 class ParquetTable:
@@ -28,7 +33,7 @@ class ParquetTable:
     time_hint = None
 
     def __init__(self, path: Path) -> None:
-        self.name = path.name
+        self.name = file_name(path)
         self.tally = Tally()
         self._path = path
         self.file: SourceFile | None = None
@@ -70,7 +75,8 @@ def open_spreadsheet(path: Path) -> FrameTable:
     """The first sheet of a spreadsheet as a raw table; title rows above the header are skipped."""
     import fastexcel
 
-    tally = Tally()
+    tally, name = Tally(), file_name(path)
+    _check_book(path, name)
     try:
         book = fastexcel.read_excel(path)
         sample = book.load_sheet(
@@ -78,24 +84,36 @@ def open_spreadsheet(path: Path) -> FrameTable:
         ).to_polars()
         rows = [["" if cell is None else cell for cell in row] for row in sample.rows()]
         if not rows:
-            message = f"The first sheet of {path.name} is empty; a table is needed."
+            message = f"The first sheet of {name} is empty; a table is needed."
             raise TableError(message)
         layout = find_header(rows)
         frame = book.load_sheet(0, header_row=None, skip_rows=layout.skip).to_polars()
     except fastexcel.FastExcelError as error:
         reason = shorten(str(error).split("\n")[0], 120)
-        message = f"{path.name} cannot be read as a spreadsheet ({reason}); save it as CSV."
+        message = f"{name} cannot be read as a spreadsheet ({reason}); save it as CSV."
         raise TableError(message) from error
     tally.add(
         "title_rows",
-        f"Rows above the header of {path.name}, skipped: {{count}}.",
+        f"Rows above the header of {name}, skipped: {{count}}.",
         layout.skip - int(layout.has_header),
-        path.name,
+        name,
     )
     names = (*layout.names, *[""] * (frame.width - len(layout.names)))[: frame.width]
-    frame.columns = list(clean_names(names, path.name, tally))
-    source = SourceFile(path.name, hash_file(path), len(frame))
-    return FrameTable(frame, path.name, source=source, first_row=layout.skip + 1, tally=tally)
+    frame.columns = list(clean_names(names, name, tally))
+    source = SourceFile(name, hash_file(path), len(frame))
+    return FrameTable(frame, name, source=source, first_row=layout.skip + 1, tally=tally)
+
+
+def _check_book(path: Path, name: str) -> None:
+    """Raise if a spreadsheet, which is a zip file, would unfold into something huge."""
+    try:
+        with zipfile.ZipFile(path) as book:
+            size = sum(member.file_size for member in book.infolist())
+    except (zipfile.BadZipFile, NotImplementedError, ValueError):
+        return  # of an older kind, or damaged: the reader will see
+    if size > MOST_BOOK or size > MOST_RATIO * path.stat().st_size:
+        message = f"{name} would unfold to {size:,} bytes; save it as CSV."
+        raise TableError(message)
 
 
 def open_file(path: Path, separator: str | None, decimal: str | None) -> RawTable:
@@ -103,20 +121,24 @@ def open_file(path: Path, separator: str | None, decimal: str | None) -> RawTabl
     if not path.exists():
         message = f"There is no file {shorten(str(path), 200)!r}."
         raise TableError(message)
+    name = file_name(path)
     if path.is_dir():
         message = f"{shorten(str(path), 200)!r} is a folder; name the files in it instead."
+        raise TableError(message)
+    if not path.is_file():
+        message = f"{name} is a device or a pipe; a file that can be read more than once is needed."
         raise TableError(message)
     with path.open("rb") as stream:
         start = stream.read(8)
     if not start:
-        message = f"{path.name} is empty; a table with at least two rows is needed."
+        message = f"{name} is empty; a table with at least two rows is needed."
         raise TableError(message)
     if start.startswith(b"PAR1"):
         return ParquetTable(path)
     if path.suffix.lower() in SPREADSHEETS:
         return open_spreadsheet(path)
     if start.startswith((b"PK\x03\x04", b"7z\xbc\xaf", b"BZh", b"\x28\xb5\x2f\xfd")):
-        message = f"{path.name} is an archive; unpack it first (only gzip is read directly)."
+        message = f"{name} is an archive; unpack it first (only gzip is read directly)."
         raise TableError(message)
     return TextTable(path, separator, decimal)
 

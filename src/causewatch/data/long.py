@@ -217,7 +217,7 @@ def _number_tags(files: Sequence[_Events], tally: Tally) -> list[str]:
             bad[tag] = bad.get(tag, 0) + n_bad
             good[tag] = good.get(tag, 0) + n_good
     bad.pop("", None)
-    text = [tag for tag, n in bad.items() if n > 0.05 * (n + good[tag])]
+    text = {tag: n for tag, n in bad.items() if n > 0.05 * (n + good[tag])}
     tally.add(
         "text_column",
         f"Tags left out because their values are text: {listing(text)}.",

@@ -110,12 +110,13 @@ class _Converter:
             first = self._offset + self.rows
             time = np.arange(first, first + len(frame), dtype=np.int64) * NANOSECONDS
         else:
-            times = plan.time.parse(frame)
-            time = times.ns
-            bad = keep & ~times.ok
+            times = plan.time.parse(frame.filter(keep) if empty.any() else frame)
+            time, ok = np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=np.bool_)
+            time[keep], ok[keep] = times.ns, times.ok
+            bad = keep & ~ok
             if bad.any():
                 self._note_bad_time(frame, bad)
-            keep &= times.ok
+            keep &= ok
         labels = read_labels(frame[plan.labels], plan.raw.decimal) if plan.labels else None
         self.rows += len(frame)
         piece = Piece(values, time, labels, np.zeros(len(frame), dtype=np.bool_))

@@ -16,12 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.notes import Tally
+from causewatch.data.raw import file_name
 from causewatch.errors import TableError
 
 __all__ = ["BlockReader", "collapse_blanks", "count_cells", "record_ends"]
 
 LONGEST_RECORD = 8 << 20
 """A record (line) longer than this many bytes is taken for an unclosed quotation mark."""
+
+MOST_RATIO = 500
+"""Compression above which a file is refused; recordings with times in them stay far below."""
+
+UNCHECKED = 16 << 20
+"""Bytes that are unpacked before the compression is judged."""
 
 NEWLINE, QUOTE, RETURN = 10, 34, 13
 
@@ -36,6 +43,7 @@ class _Hashing(io.RawIOBase):
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.digest = hashlib.sha256()
+        self.size = 0
 
     def readable(self) -> bool:
         return True
@@ -44,7 +52,29 @@ class _Hashing(io.RawIOBase):
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         self.digest.update(data)
+        self.size += len(data)
         return len(data)
+
+
+class _Unpacked:
+    """The content of a gzip file, as long as it is in proportion to the file."""
+
+    def __init__(self, stream: gzip.GzipFile, packed: _Hashing, name: str) -> None:
+        self._stream = stream
+        self._packed = packed
+        self._name = name
+        self._size = 0
+
+    def read(self, size: int, /) -> bytes:
+        data = self._stream.read(size)
+        self._size += len(data)
+        if self._size > UNCHECKED and self._size > MOST_RATIO * self._packed.size:
+            message = (
+                f"{self._name} unfolds to more than {MOST_RATIO} times its size, which no "
+                "recording does; unpack it first if it is one."
+            )
+            raise TableError(message)
+        return data
 
 
 class BlockReader:
@@ -67,17 +97,20 @@ class BlockReader:
 
     def __init__(self, path: Path, size: int, tally: Tally) -> None:
         self._path = path
+        self._name = file_name(path)
         self._size = size
         self._tally = tally
         self.sha256 = ""
 
     def __iter__(self) -> Iterator[bytes]:
-        name = self._path.name
+        name = self._name
         with self._path.open("rb") as file:
             hashing = _Hashing(file)
-            raw = io.BufferedReader(hashing, 1 << 20)
+            raw = io.BufferedReader(hashing, 1 << 16)
             compressed = raw.peek(2)[:2] == b"\x1f\x8b"
-            stream: _Readable = gzip.GzipFile(fileobj=raw) if compressed else raw
+            stream: _Readable = raw
+            if compressed:
+                stream = _Unpacked(gzip.GzipFile(fileobj=raw), hashing, name)
             try:
                 yield from self._records(stream)
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -126,11 +159,11 @@ class BlockReader:
             decoder.decode(b"", final=True)
 
     def _utf8(self, block: bytes, line: int) -> bytes:
-        """`block` as valid UTF-8; anything else is taken for Latin-1."""
+        """`block` as valid UTF-8; anything else is taken for Latin-1, as Windows writes it."""
         if (nul := block.find(b"\0")) >= 0:
             at = line + block.count(b"\n", 0, nul)
             message = (
-                f"{self._path.name} holds a NUL byte in line {at}: it is not a text table or it "
+                f"{self._name} holds a NUL byte in line {at}: it is not a text table or it "
                 "is damaged; export it again as CSV, Parquet or XLSX."
             )
             raise TableError(message)
@@ -142,16 +175,16 @@ class BlockReader:
             at = line + block.count(b"\n", 0, error.start)
             self._tally.add(
                 "latin1",
-                f"{self._path.name} is not UTF-8 (first in line {at}) and was read as Latin-1; "
-                "names with special letters may differ from other files.",
-                about=self._path.name,
+                f"{self._name} is not UTF-8 (first in line {at}) and was read as Latin-1 "
+                "(Windows-1252); names with special letters may differ from other files.",
+                about=self._name,
             )
-            return block.decode("latin-1").encode()
+            return block.decode("cp1252", "replace").encode()
         return block
 
     def _too_long(self, line: int) -> TableError:
         return TableError(
-            f"{self._path.name} has a quotation mark in line {line} that is never closed (or a "
+            f"{self._name} has a quotation mark in line {line} that is never closed (or a "
             "line of many megabytes); repair that line."
         )
 

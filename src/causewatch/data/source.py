@@ -18,7 +18,7 @@ from causewatch.data.frames import from_array, from_dataframe
 from causewatch.data.long import is_long, read_long
 from causewatch.data.notes import Tally
 from causewatch.data.opened import Excluder, OpenedTable
-from causewatch.data.raw import RawTable
+from causewatch.data.raw import RawTable, file_name
 from causewatch.data.reader import Piece, Plan, first_times, measure_pace
 from causewatch.data.spans import Span, parse_span
 from causewatch.data.table import NANOSECONDS, Sample, TableSource, TimeTable
@@ -122,7 +122,7 @@ def open_table(
             tally.extend(raw.tally)
         return _plan(_unfold(raws, options, tally), options, tally)
     except OSError as error:
-        raise unreadable(Path(error.filename or "The table").name, error) from error
+        raise unreadable(file_name(Path(error.filename or "The table")), error) from error
 
 
 def read_table(source: Any, **options: Unpack[TableOptions]) -> TimeTable:

@@ -12,7 +12,7 @@ import polars as pl
 
 from causewatch.data.dialect import BLANKS, detect_dialect
 from causewatch.data.notes import Tally
-from causewatch.data.raw import clean_names
+from causewatch.data.raw import clean_names, file_name
 from causewatch.data.records import BlockReader, collapse_blanks, count_cells, record_ends
 from causewatch.data.table import SourceFile
 from causewatch.errors import TableError
@@ -48,7 +48,7 @@ class TextTable:
         separator: str | None = None,
         decimal: str | None = None,
     ) -> None:
-        self.name = path.name
+        self.name = file_name(path)
         self.tally = Tally()
         self._path = path
         self.file: SourceFile | None = None
@@ -91,7 +91,8 @@ class TextTable:
 
     def head(self) -> pl.DataFrame:
         """The first `HEAD_BYTES` of the file."""
-        return self._parse(_drop_records(self._first_block(), self._skip)[0], self.columns, 0)
+        data = _drop_records(self._first_block(), self._skip)[0]
+        return self._parse(next(self._portions(data), b""), self.columns, 0)
 
     def blocks(self, columns: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
         """All rows of `columns`, in blocks of about `BLOCK_BYTES`."""
@@ -100,8 +101,8 @@ class TextTable:
         rows = 0
         for block in reader:
             data, skip = _drop_records(block, skip)
-            if data:
-                frame = self._parse(data, columns, rows)
+            for portion in self._portions(data):
+                frame = self._parse(portion, columns, rows)
                 rows += len(frame)
                 yield frame
         self.rows = rows
@@ -117,9 +118,23 @@ class TextTable:
         # A short file may end in a line without a line end, which is a block of its own.
         return first if len(first) > HEAD_BYTES // 2 else first + next(blocks, b"")
 
+    def _portions(self, data: bytes) -> Iterator[bytes]:
+        """Whole records in portions of at most `BLOCK_BYTES` cells.
+
+        A block never holds more cells than bytes, except for blank lines: each is a row, too.
+        """
+        if data.count(b"\n") * self._cells <= BLOCK_BYTES:
+            yield data
+            return
+        most = max(1, BLOCK_BYTES // self._cells)
+        begin = 0
+        for end in (*record_ends(data)[most - 1 :: most].tolist(), len(data)):
+            yield data[begin : end + 1]
+            begin = end + 1
+
     def _last_is_empty(self, start: bytes) -> bool:
         """Whether the last column of the first block holds nothing (lines end in a separator)."""
-        data = _drop_records(start, self._skip)[0]
+        data = next(self._portions(_drop_records(start, self._skip)[0]))
         if not data:
             return True
         last = self._cells_of(data, [self._cells - 1], 0).to_series()
@@ -129,7 +144,8 @@ class TextTable:
         """The named columns of whole records; `row` is the number of the first."""
         if not data:
             return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
-        positions = sorted(self.columns.index(column) for column in columns)
+        places = {column: position for position, column in enumerate(self.columns)}
+        positions = sorted(places[column] for column in columns)
         frame = self._cells_of(data, positions, row)
         frame.columns = [self.columns[position] for position in positions]
         return frame.select(columns)

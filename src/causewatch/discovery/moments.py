@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from causewatch.archive import read_archive, write_archive
-from causewatch.errors import ModelFileError, SettingError
+from causewatch.errors import ModelFileError, SettingError, shorten
 from causewatch.kernels import doubled, lagged
 from causewatch.kernels.doubled import Doubled
 
@@ -61,6 +61,10 @@ class LaggedMoments:
         self.signals: tuple[str, ...] = tuple(signals)
         if not self.signals:
             msg = "There are no signals to take moments of."
+            raise SettingError(msg)
+        if len(set(self.signals)) < len(self.signals):
+            twice = next(name for name in self.signals if self.signals.count(name) > 1)
+            msg = f"The signal {twice!r} is named twice; names must differ."
             raise SettingError(msg)
         self.max_lag = max_lag
         self.windows = 0
@@ -236,8 +240,8 @@ class LaggedMoments:
             moments.windows = int(content["windows"])
             moments._open = bool(content["open"])
             moments._shift = arrays["shift"] if content["started"] else None
-        except (KeyError, TypeError, ValueError) as error:
-            msg = f"The moments file is damaged: {error!r} is missing or wrong."
+        except (SettingError, KeyError, TypeError, ValueError) as error:
+            msg = f"The moments file is damaged ({shorten(str(error), 80)})."
             raise ModelFileError(msg) from error
         moments._scale = arrays["scale"]
         moments._rows = (arrays["rows_high"], arrays["rows_low"])

@@ -118,6 +118,9 @@ def pcmci(
         if max_lag is not None and max_lag != moments.max_lag:
             msg = f"max_lag is {max_lag}, but the moments were taken for {moments.max_lag}."
             raise SettingError(msg)
+        if signals is not None or tuple(starts) != (0,):
+            msg = "Moments have their signals and stretches already; leave signals and starts out."
+            raise SettingError(msg)
     else:
         if max_lag is None:
             msg = "max_lag is needed: how many ticks back may a cause lie?"

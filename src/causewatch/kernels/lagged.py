@@ -42,10 +42,10 @@ def row_products(rows: Floats, reach: int) -> Doubled:
 
     def piece(start: int) -> Doubled:
         stop = min(start + doubled.MOST_ROWS, len(rows))
-        cut = doubled.halves(rows[start - reach : stop])
+        cut = doubled.slices(rows[start - reach : stop])
         now = cut[reach:]
         parts = [
-            doubled.products_of_halves(now, cut[reach - d : len(cut) - d]) for d in range(reach + 1)
+            doubled.products_of_slices(now, cut[reach - d : len(cut) - d]) for d in range(reach + 1)
         ]
         return np.stack([part[0] for part in parts]), np.stack([part[1] for part in parts])
 
@@ -66,8 +66,8 @@ def end_products(ends: Floats, signs: Floats) -> Doubled:
         +1 for the first rows of a stretch, −1 for its last rows.
     """
     flat = ends.reshape(len(ends), -1)
-    cut = doubled.halves(flat)
-    return doubled.products_of_halves(cut * signs[:, None], cut)
+    cut = doubled.slices(flat)
+    return doubled.products_of_slices(cut * signs[:, None], cut)
 
 
 def window_products(rows: Doubled, ends: Doubled) -> Doubled:

@@ -24,7 +24,7 @@ __all__ = ["DELICATE", "NO_VARIANCE", "given_others", "given_sets", "p_values"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-DELICATE = 1e-6
+DELICATE = 1e-5
 """Share of variance left below which a test is repeated in double-double."""
 NO_VARIANCE = 1e-16
 """Share of variance left below which a residual counts as zero: a standard deviation of 1e-8."""

@@ -72,7 +72,8 @@ def findings_of(
         Finding(kind=note.kind, severity="info", text=note.text, meaning="")
         for note in source.notes
     ]
-    findings += quality_findings(survey)
+    reach = round(taken.moments.reach * plan.every / source.interval)
+    findings += quality_findings(survey, max_lag_rows=reach)
     findings += _filling(plan, taken)
     largest = max((len(one.coefficients) for one in mechanisms.values()), default=0)
     findings.append(

@@ -14,6 +14,7 @@ tests other than the linear one):
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -70,7 +71,7 @@ def learn(
     every: float | None = None,
     max_lag: int | None = None,
     alpha: float | None = None,
-    knowledge: Knowledge | str | None = None,
+    knowledge: Knowledge | str | os.PathLike[str] | None = None,
     method: str | Discoverer = "pcmci",
     test: str = "linear",
     fdr: bool = False,
@@ -122,7 +123,9 @@ def learn(
     if preset not in PRESETS:
         raise UnknownNameError(preset, "preset", PRESETS)
     tell = progress or (lambda what, share: None)
-    known = load_knowledge(knowledge) if isinstance(knowledge, str) else (knowledge or Knowledge())
+    known = knowledge or Knowledge()
+    if not isinstance(known, Knowledge):
+        known = load_knowledge(known)
     discoverer = _discoverer(method, preset, alpha, test, fdr, seed)
     source = open_table(normal, **reading)
 

@@ -12,21 +12,23 @@ from numpy.typing import NDArray
 from causewatch.data import format_duration
 from causewatch.data.table import TimeTable
 from causewatch.errors import NotEnoughDataError, SettingError, listing
+from causewatch.preprocess.findings import plural
 from causewatch.preprocess.interval import choose_interval, lags_for
 from causewatch.preprocess.paper import paper_choice
 from causewatch.preprocess.survey import SurveyResult
+from causewatch.preprocess.survey_quality import (
+    is_constant,
+    is_mostly_missing,
+    is_near_constant,
+)
 from causewatch.preprocess.ticks import MOST_HELD, Averager, Decimator, Ticker
 
 __all__ = ["Preprocessing", "default_preprocessing", "paper_preprocessing"]
 
 Floats = NDArray[np.float64]
 
-LEAST_CHANGES = 10
-"""Changes of value a signal must show: fewer events are no statistics to learn links from."""
 LEAST_RANGE = 1e-100
 """Signals that vary by less are left out: their squares are too small for a float."""
-MOST_MISSING = 0.5
-"""Share of missing values above which a signal is left out."""
 DUPLICATE = 1.0 - 1e-10
 """Correlation from which on a signal is the same as another one in other units."""
 
@@ -169,17 +171,15 @@ def _unusable(survey: SurveyResult, sample: Sequence[Floats]) -> dict[str, str]:
     for one in survey.signals:
         if one.count == 0:
             dropped[one.name] = "empty"
-        elif one.missing > MOST_MISSING * (one.count + one.missing):
+        elif is_mostly_missing(one):
             share = one.missing / (one.count + one.missing)
             dropped[one.name] = f"{share:.0%} of its values are missing"
-        elif one.low == one.high:
+        elif is_constant(one):
             dropped[one.name] = "constant"
         elif one.high - one.low < LEAST_RANGE:
             dropped[one.name] = f"it varies by less than {LEAST_RANGE:g}"
-        elif one.changes < LEAST_CHANGES and not (one.values is None and one.missing):
-            # A change next to a missing value is not counted, so few of them say nothing about a
-            # signal that has both many values and gaps.
-            dropped[one.name] = f"nearly constant: it changes only {one.changes} time(s)"
+        elif is_near_constant(one):
+            dropped[one.name] = f"nearly constant: {plural(one.changes, 'change')} of value"
         elif one.digest in seen:
             dropped[one.name] = f"a duplicate of {seen[one.digest]}"
         else:

@@ -18,12 +18,18 @@ from causewatch.preprocess.findings import (
 from causewatch.preprocess.survey import SignalSummary, SurveyResult
 from causewatch.preprocess.survey_stationarity import stationarity_findings
 
-__all__ = ["is_constant", "is_near_constant", "quality_findings"]
+__all__ = ["is_constant", "is_mostly_missing", "is_near_constant", "quality_findings"]
 
 RARE = 0.001
 """A signal that leaves its usual value in a smaller share of rows is nearly constant."""
 
+LEAST_CHANGES = 10
+"""Changes a signal with few values must show: fewer events are no statistics."""
+
 SOME_MISSING, MUCH_MISSING = 0.05, 0.3
+
+MOST_MISSING = 0.5
+"""Share of missing values above which a signal is left out."""
 
 
 def is_constant(signal: SignalSummary) -> bool:
@@ -39,7 +45,13 @@ def is_near_constant(signal: SignalSummary) -> bool:
         return True
     if signal.values is None:
         return False
-    return max(count for _, count in signal.values) > (1 - RARE) * signal.count
+    usual = max(count for _, count in signal.values)
+    return usual > (1 - RARE) * signal.count or signal.changes < LEAST_CHANGES
+
+
+def is_mostly_missing(signal: SignalSummary) -> bool:
+    """Whether the signal is missing more often than not."""
+    return signal.missing > MOST_MISSING * (signal.count + signal.missing)
 
 
 def quality_findings(result: SurveyResult, *, max_lag_rows: int | None = None) -> list[Finding]:
@@ -134,10 +146,23 @@ def _missing(result: SurveyResult) -> list[Finding]:
                 signals=tuple(empty),
             )
         )
-    gappy = sorted((s for s in result.signals if s.count and s.missing), key=lambda s: -s.missing)
+    gone = [s.name for s in result.signals if s.count and is_mostly_missing(s)]
+    if gone:
+        found.append(
+            Finding(
+                kind="mostly_missing",
+                severity="warning",
+                text=f"{_are(gone)} missing more often than not.",
+                meaning="Such a signal is left out.",
+                remedy=f"Check why so little was recorded, or say {ignore_option(gone)}.",
+                signals=tuple(gone),
+            )
+        )
+    kept = [s for s in result.signals if s.count and not is_mostly_missing(s)]
+    gappy = sorted((s for s in kept if s.missing), key=lambda s: -s.missing)
     if not gappy:
         return found
-    total = sum(s.missing for s in gappy) / (result.rows * (len(result.signals) - len(empty)))
+    total = sum(s.missing for s in gappy) / (result.rows * len(kept))
     shares = [(s.name, s.missing / result.rows) for s in gappy]
     bad = [name for name, share in shares if share > MUCH_MISSING]
     worst = shares[0][1]
@@ -204,17 +229,15 @@ def _duplicates(signals: tuple[SignalSummary, ...]) -> list[Finding]:
     if not same:
         return []
     sentences = [f"{', '.join(names[:-1])} and {names[-1]} are identical" for names in same]
-    extra = [name for names in same for name in names[1:]]
     return [
         Finding(
             kind="duplicates",
-            severity="warning",
+            severity="info",
             text="; ".join(sentences[:5])
             + (f"; and {plural(len(same) - 5, 'more group')}" if len(same) > 5 else "")
             + ".",
             meaning="Which of identical signals is the cause cannot be told; "
-            "their links are shared out arbitrarily.",
-            remedy=f"Keep one of each with {ignore_option(extra)}.",
+            "the first one stands for all of them.",
             signals=tuple(name for names in same for name in names),
         )
     ]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
-from recordings import stable
 from scipy import stats
 
+import naive
 from causewatch.data.table import TimeTable
 from causewatch.discovery import Granger, Knowledge, LaggedMoments, Pcmci, pcmci
 from causewatch.discovery.discoverers import normal_scores
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.graph import Link
 from causewatch.simulate import random_system
+from recordings import stable
 
 
 def ticks_of(values, starts=(0,)):

@@ -37,7 +37,7 @@ def assert_close(found, truth, tolerance):
 def test_window_products_match_fractions(signals, rows, reach):
     values = np.random.default_rng(rows).normal(size=(rows, signals))
     found = summed(values, reach)
-    assert_close(found, naive.window_products(values, reach), 1e-21)
+    assert_close(found, naive.window_products(values, reach), 1e-27)
     np.testing.assert_array_equal(found[0], found[0].T)
     np.testing.assert_array_equal(found[1], found[1].T)
 
@@ -58,7 +58,7 @@ def test_row_products_do_not_depend_on_how_rows_are_packed(monkeypatch):
     monkeypatch.setattr(doubled, "MOST_ROWS", 37)
     packed = lagged.row_products(rows, 4)
     difference = doubled.subtract(whole, packed)[0]
-    assert np.abs(difference).max() <= 1e-20 * np.abs(whole[0]).max()
+    assert np.abs(difference).max() <= 1e-26 * np.abs(whole[0]).max()
 
 
 def test_rows_no_longer_than_the_reach_give_nothing():

@@ -39,11 +39,11 @@ def case(request):
     return Case(request.param[1])
 
 
-def test_given_others_at_every_depth(case):
+def test_given_others_at_many_depths(case):
     rng = np.random.default_rng(8)
     nodes = rng.permutation(np.arange(5, 15))
     for target in (0, 2):
-        for depth in range(len(nodes)):
+        for depth in (0, 1, 2, 5, 9):
             found = partial.given_others(case.matrix, target, nodes, depth)
             for place, x in enumerate(nodes):
                 others = np.delete(nodes, place)[:depth]

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recordings import stable
 
 import causewatch as cw
 from causewatch.archive import read_archive, write_archive
@@ -20,6 +19,7 @@ from causewatch.discovery import LaggedMoments
 from causewatch.errors import ModelFileError
 from causewatch.graph import CausalGraph
 from causewatch.model.store import KIND, VERSION
+from recordings import stable
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -157,15 +157,21 @@ def test_plain_facts() -> None:
     noise = rng.standard_normal(rows)
     gappy = noise + rng.standard_normal(rows)
     gappy[rng.random(rows) < 0.4] = np.nan
+    gone = noise + rng.standard_normal(rows)
+    gone[: rows * 2 // 3] = np.nan
     rare = np.zeros(rows)
     rare[100] = 1
+    seldom = np.zeros(rows)
+    seldom[500:2000] = 1
     columns = {
         "A": noise,
         "copy": noise,
         "gappy": gappy,
+        "gone": gone,
         "empty": np.full(rows, np.nan),
         "fixed": np.full(rows, 2.5),
         "rare": rare,
+        "seldom": seldom,
         "P101": rng.integers(1, 3, rows),
         "MV101": rng.integers(0, 3, rows),
     }
@@ -175,16 +181,17 @@ def test_plain_facts() -> None:
         starts=(0, 1000),
         max_lag_rows=5,
     )
-    assert findings["rows"][0].text.startswith("3,000 rows of 8 signals were used, one every 10 s")
+    assert findings["rows"][0].text.startswith("3,000 rows of 10 signals were used, one every 10 s")
     assert "2 stretches" in findings["gaps"][0].text
     assert findings["empty"][0].signals == ("empty",)
     assert findings["missing"][0].severity == "problem"
     assert "--ignore gappy" in findings["missing"][0].remedy
     assert findings["constant"][0].text == "1 signal never changes: fixed (2.5)."
     assert "guarded separately" in findings["constant"][0].meaning
-    assert findings["near_constant"][0].signals == ("rare",)
+    assert findings["mostly_missing"][0].signals == ("gone",)
+    assert findings["near_constant"][0].signals == ("rare", "seldom")
     assert findings["duplicates"][0].text == "A and copy are identical."
-    assert findings["duplicates"][0].remedy == "Keep one of each with --ignore copy."
+    assert "the first one stands for all" in findings["duplicates"][0].meaning
     assert "P101 (1, 2)" in findings["two_valued"][0].text
     assert "MV101 (0, 1, 2)" in findings["few_valued"][0].text
 

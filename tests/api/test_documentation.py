@@ -1,0 +1,111 @@
+"""What is documented is there, and what is there is documented."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import causewatch
+from causewatch.cli.app import build
+
+DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = Path(causewatch.__file__).parent
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(causewatch.__path__, "causewatch.")
+    if not module.name.endswith("__main__")
+]
+WITH_EXAMPLES = [
+    name
+    for name in ["causewatch", *MODULES]
+    if ">>> " in Path(importlib.import_module(name).__file__).read_text(encoding="utf-8")
+]
+
+
+def test_there_are_examples():
+    assert len(WITH_EXAMPLES) >= 5
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_in_docstrings_do_what_they_say(name):
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def commands():
+    """Every command by its path, groups included."""
+    top = typer.main.get_command(build())
+    found, waiting = {}, [((), top)]
+    while waiting:
+        path, command = waiting.pop()
+        found[path] = command
+        for name, sub in getattr(command, "commands", {}).items():
+            waiting.append(((*path, name), sub))
+    return found
+
+
+COMMANDS = commands()
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(("causewatch", *path)))
+def test_every_option_is_explained_in_the_help(path, capsys):
+    from causewatch.cli import main
+
+    command = COMMANDS[path]
+    assert main([*path, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert command.help
+    for parameter in command.params:
+        names = [*parameter.opts, *parameter.secondary_opts]
+        if parameter.param_type_name == "argument":
+            assert parameter.metavar in shown
+        else:
+            assert any(name in shown for name in names), names
+        help_text = getattr(parameter, "help", None)
+        assert help_text, f"{' '.join(path)} {names} has no help"
+        start = " ".join(help_text.split()[:3])
+        assert start in " ".join(shown.split()), names
+
+
+def documented(name):
+    path = DOCS / name
+    if not path.is_file():
+        pytest.skip(f"docs/{name} is not written yet")
+    return path.read_text(encoding="utf-8")
+
+
+def kinds_in_source():
+    """Every word given as the kind of a finding."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if path.parent.name in ("preprocess", "model"):
+            found |= set(re.findall(r'Finding\(\s*kind="([a-z_]+)"', text))
+    return found
+
+
+def test_every_kind_of_finding_is_documented():
+    text = documented("report.md")
+    kinds = kinds_in_source()
+    assert len(kinds) > 10
+    assert {kind for kind in kinds if f"`{kind}`" not in text} == set()
+
+
+def test_every_option_is_in_the_command_reference():
+    text = documented("cli.md")
+    for path, command in COMMANDS.items():
+        if not path:
+            continue  # the program itself: --version and --help
+        assert " ".join(("causewatch", *path)) in text
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                assert any(name in text for name in parameter.opts), (path, parameter.opts)

@@ -1,0 +1,331 @@
+"""``causewatch learn``: from files to a model file, and every way in which that is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+import causewatch as cw
+from causewatch.cli import main
+from recordings import stable
+
+ROWS = 600
+NAMES = ["FIT101", "LIT101", "P101", "AIT201"]
+
+
+def frame(rows=ROWS, seed=1, start="2026-01-01"):
+    values = stable(seed, len(NAMES), rows)
+    seconds = np.datetime64(start, "ms") + np.arange(rows) * np.timedelta64(1000, "ms")
+    columns = {"time": seconds} | {name: values[:, k] for k, name in enumerate(NAMES)}
+    return pl.DataFrame(columns | {"flat": np.full(rows, 2.5)})
+
+
+@pytest.fixture(scope="module")
+def normal(tmp_path_factory):
+    path = tmp_path_factory.mktemp("normal") / "normal.csv"
+    frame().write_csv(path, datetime_format="%Y-%m-%dT%H:%M:%S")
+    return path
+
+
+@pytest.fixture
+def out(tmp_path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    return folder / "plant.cwm"
+
+
+def learn(*arguments):
+    return main(["learn", *map(str, arguments)])
+
+
+def sentence(shown):
+    """The one line on stderr with which a command is refused."""
+    assert shown.out == ""
+    lines = shown.err.splitlines()
+    assert len(lines) == 1, shown.err
+    assert lines[0].startswith("causewatch: ")
+    assert lines[0].endswith(".")
+    assert "Traceback" not in lines[0]
+    return lines[0]
+
+
+def test_a_model_is_learnt_saved_and_described(normal, out, capsys):
+    assert learn(normal, "--out", out) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    model = cw.load(out)
+    assert model.signals == tuple(NAMES)
+    for words in (
+        "normal.csv: 600 rows every 1 s, 2026-01-01T00:00:00 to 2026-01-01T00:09:59",
+        "4 in the model, 1 left out",
+        "flat: constant",
+        "600 of 1 s",
+        f"causes up to {model.preprocessing.max_lag} ticks back",
+        model.preprocessing.reason,
+        f"Links      {len(model.graph)}",
+        "pcmci, linear test, alpha 0.001",
+        f"Saved      {out}",
+    ):
+        assert words in shown.out
+    assert [one.name for one in out.parent.iterdir()] == ["plant.cwm"]
+
+
+def test_json_holds_what_the_text_shows(normal, out, capsys):
+    assert learn(normal, "--out", out, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    model = cw.load(out)
+    assert said["model"] == str(out)
+    assert said["preset"] == "default"
+    assert said["signals"] == list(model.signals)
+    assert said["dropped"] == {"flat": "constant"}
+    assert (said["interval_s"], said["every_s"]) == (1.0, model.preprocessing.every)
+    assert said["max_lag"] == model.preprocessing.max_lag
+    assert said["interval_reason"] == model.preprocessing.reason
+    assert said["report"] == [one.to_dict() for one in model.report]
+    assert said["provenance"]["rows"] == ROWS
+    assert said["provenance"]["files"][0]["name"] == "normal.csv"
+    links = {cw.Link(row["source"], row["target"], row["lag"]): row for row in said["links"]}
+    assert set(links) == set(model.graph)
+    for link, row in links.items():
+        strength = model.graph[link]
+        assert (row["value"], row["p_value"]) == (strength.value, strength.p_value)
+        assert row["coefficient"] == model.mechanisms[link.target].coefficients[link]
+    for row in said["mechanisms"]:
+        mechanism = model.mechanisms[row["signal"]]
+        assert (row["spread"], row["explained"]) == (mechanism.spread, mechanism.explained)
+        assert row["centre"] == model.centre[row["signal"]]
+        assert row["scale"] == model.scale[row["signal"]]
+
+
+def test_what_is_asked_for_reaches_the_model(normal, out, capsys, tmp_path):
+    knowledge = tmp_path / "plant.yaml"
+    knowledge.write_text("required: ['FIT101 -> AIT201 (2)']\nforbidden: ['LIT101 -> P101']\n")
+    code = learn(
+        normal, "--out", out, "--every", "2s", "--max-lag", "3", "--alpha", "0.2", "--fdr",
+        "--method", "pcmci", "--test", "rank", "--knowledge", knowledge, "--seed", "7",
+        "--time", "time", "--time-format", "%Y-%m-%dT%H:%M:%S", "--labels", "flat",
+        "--exclude", "2026-01-01T00:01..2026-01-01T00:02", "--exclude", "2026-01-01T00:09..",
+        "--separator", ",", "--decimal", ".", "--links", "2", "--notes", "--json", "--verbose",
+    )  # fmt: skip
+    assert code == 0
+    model = cw.load(out)
+    plan, origin = model.preprocessing, model.provenance
+    assert (plan.every, plan.max_lag) == (2.0, 3)
+    assert origin.rows == ROWS - 120
+    assert origin.settings == {
+        "preset": "default",
+        "method": "pcmci",
+        "test": "rank",
+        "alpha": 0.2,
+        "fdr": True,
+        "seed": 7,
+        "every": 2.0,
+        "max_lag": 3,
+    }
+    assert "flat" not in {*model.signals, *plan.dropped}
+    assert cw.Link("FIT101", "AIT201", 2) in model.graph
+    assert not [k for k in model.graph if (k.source, k.target) == ("LIT101", "P101")]
+
+
+def test_columns_may_be_ignored_in_several_ways(normal, out):
+    assert learn(normal, "--out", out, "--ignore", "flat, P101", "--ignore", "AIT201") == 0
+    assert cw.load(out).signals == ("FIT101", "LIT101")
+
+
+def test_the_published_method(normal, out, capsys):
+    assert learn(normal, "--out", out, "--preset", "paper", "--max-lag", "1") == 0
+    model = cw.load(out)
+    assert (model.preset, model.preprocessing.step) == ("paper", 1)
+    assert "alpha 0.05" in capsys.readouterr().out
+    code = learn(
+        normal, "--out", out, "--preset", "paper", "--max-lag", "1", "--every", "2s", "--force"
+    )
+    assert code == 0
+    assert "one row in 2 taken" in capsys.readouterr().out
+
+
+def test_the_other_method(normal, out, capsys):
+    assert learn(normal, "--out", out, "--method", "granger") == 0
+    assert "granger" in capsys.readouterr().out
+
+
+def test_several_files_are_stretches(normal, out, tmp_path):
+    second = tmp_path / "tuesday.csv"
+    frame(seed=2, start="2026-01-02").write_csv(second)
+    assert learn(normal, second, "--out", out, "--max-lag", "2") == 0
+    origin = cw.load(out).provenance
+    assert [file["name"] for file in origin.files] == ["normal.csv", "tuesday.csv"]
+    assert (origin.rows, origin.windows) == (2 * ROWS, 2 * (ROWS - 4))
+
+
+def test_how_many_links_are_printed(normal, out, capsys):
+    assert learn(normal, "--out", out, "--alpha", "0.5") == 0
+    many = sum(not link.is_auto for link in cw.load(out).graph)
+    everything = capsys.readouterr().out
+    assert everything.count(" +0.") + everything.count(" -0.") == min(many, 15)
+    assert learn(normal, "--out", out, "--alpha", "0.5", "--links", "2", "--force") == 0
+    assert f"{many - 2} weaker links are not shown" in capsys.readouterr().out
+    assert learn(normal, "--out", out, "--alpha", "0.5", "--links", "0", "--force") == 0
+    assert "strength" not in capsys.readouterr().out
+
+
+def test_notes_are_counted_or_shown(normal, out, capsys):
+    assert learn(normal, "--out", out) == 0
+    hidden = [one for one in cw.load(out).report if one.severity == "info"]
+    assert hidden
+    text = capsys.readouterr().out
+    assert f"{len(hidden)} further note(s)" in text
+    assert hidden[0].text not in text
+    assert learn(normal, "--out", out, "--notes", "--force") == 0
+    text = capsys.readouterr().out
+    assert "further note" not in text
+    for one in hidden:
+        assert one.text in text
+
+
+def test_long_and_odd_names_are_printed_in_full(out, capsys, tmp_path):
+    values = stable(1, 2, ROWS)
+    values[1:, 1] += 2 * values[:-1, 0]
+    odd = ["[red]Füllstand[/red] im Vorlagebehälter 1 " * 2, "a=b:c;d"]
+    path = tmp_path / "odd.csv"
+    pl.DataFrame({name: values[:, k] for k, name in enumerate(odd)}).write_csv(path)
+    assert learn(path, "--out", out) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [link for link in cw.load(out).graph if not link.is_auto]
+    head = next(k for k, line in enumerate(lines) if line.split()[:2] == ["cause", "effect"])
+    width = lines[head].index("effect")
+    causes = "".join(line[:width] for line in lines[head + 2 :])
+    assert "".join(causes.split()).startswith("".join(odd[0].split()))
+    assert odd[1] in lines[head + 2]
+
+
+def test_an_existing_model_is_not_overwritten_unasked(normal, out, capsys):
+    out.write_text("precious")
+    assert learn(normal, "--out", out) == 2
+    assert "exists already; use --force" in sentence(capsys.readouterr())
+    assert out.read_text() == "precious"
+    assert learn(normal, "--out", out, "--force") == 0
+    assert cw.load(out).signals == tuple(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["{folder}/nothing.csv"], "nothing.csv"),
+        (["{folder}"], "folder"),
+        (["{normal}", "--preset", "papr"], "Did you mean 'paper'? Available: default, paper."),
+        (["{normal}", "--test", "lin"], "Available: linear, rank, knn."),
+        (["{normal}", "--method", "pcmi"], "Did you mean 'pcmci'? Available: pcmci, granger."),
+        (["{normal}", "--ignore", "P102"], "no column 'P102'. Did you mean 'P101'"),
+        (["{normal}", "--labels", "attack"], "no column 'attack'"),
+        (["{normal}", "--time", "clock"], "clock"),
+        (["{normal}", "--every", "ten"], "'ten' is not a duration"),
+        (["{normal}", "--every", "-5s"], "not a duration"),
+        (["{normal}", "--every", "100ms"], "rows come only every 1 s"),
+        (["{normal}", "--every", "1h"], "leaves fewer than 10 ticks"),
+        (["{normal}", "--max-lag", "few"], "must be auto or a whole number"),
+        (["{normal}", "--max-lag", "0"], "between 1 and 100"),
+        (["{normal}", "--max-lag", "101"], "between 1 and 100"),
+        (["{normal}", "--alpha", "2"], "between 0 and 1"),
+        (["{normal}", "--alpha", "0"], "between 0 and 1"),
+        (["{normal}", "--alpha", "tiny"], "Invalid value for '--alpha'"),
+        (["{normal}", "--links", "-1"], "Invalid value for '--links'"),
+        (["{normal}", "--exclude", "noon"], "'noon' is not a span"),
+        (["{normal}", "--exclude", "..noon"], "is not a time"),
+        (["{normal}", "--exclude", "2026-01-02..2026-01-01"], "ends before it begins"),
+        (["{normal}", "--exclude", "0..90"], "does not fit this table"),
+        (["{normal}", "--exclude", "2026..2027"], "does not fit this table"),
+        (["{normal}", "--exclude", "2025-01-01..2027-01-01"], "row"),
+        (["{normal}", "--ignore", "FIT101,LIT101,P101"], "1 usable signal(s) are left"),
+        (["{normal}", "--knowledge", "{folder}/no.yaml"], "no.yaml"),
+        (["{normal}", "--seed", "x"], "Invalid value for '--seed'"),
+        ([], "Missing argument 'NORMAL'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(arguments, words, normal, out, capsys):
+    filled = [one.format(normal=normal, folder=out.parent) for one in arguments]
+    assert learn(*filled, "--out", out) == 2
+    assert words in sentence(capsys.readouterr())
+    assert list(out.parent.iterdir()) == []
+
+
+def test_no_place_to_write_to(normal, tmp_path, capsys):
+    assert learn(normal) == 2
+    assert "Missing option '--out'" in sentence(capsys.readouterr())
+    assert learn(normal, "--out", tmp_path / "no" / "where.cwm") == 2
+    assert "There is no folder" in sentence(capsys.readouterr())
+    assert learn(normal, "--out", tmp_path, "--force") == 2
+    assert f"{str(tmp_path)!r} is a folder" in sentence(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "normal.csv"),
+        ("a,b\n", "row"),
+        ("a,b\n1,2\n", "at least 2"),
+        ("a,b\n1,2\n3,4\n5,6\n", "0 usable signal(s)"),
+        ("a,b\nx,y\nz,w\n", "normal.csv"),
+    ],
+)
+def test_hopeless_files(text, words, tmp_path, out, capsys):
+    path = tmp_path / "normal.csv"
+    path.write_text(text)
+    assert learn(path, "--out", out) == 2
+    assert words in sentence(capsys.readouterr())
+    assert list(out.parent.iterdir()) == []
+
+
+def test_too_short_for_the_lag_says_what_to_do(tmp_path, out, capsys):
+    path = tmp_path / "short.csv"
+    frame(rows=30).write_csv(path)
+    assert learn(path, "--out", out, "--max-lag", "20") == 2
+    assert "give a longer recording" in sentence(capsys.readouterr())
+
+
+def test_a_failure_while_saving_leaves_nothing(normal, out, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", str(out))
+
+    monkeypatch.setattr("causewatch.model.store.write_archive", full)
+    assert learn(normal, "--out", out) == 2
+    assert "No space left on device" in sentence(capsys.readouterr())
+    assert list(out.parent.iterdir()) == []
+
+
+def test_an_interrupt_leaves_nothing(tmp_path):
+    """Ctrl-C while a larger file is being learnt from."""
+    source, folder = tmp_path / "large.csv", tmp_path / "models"
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(30_000, 30)).cumsum(axis=0).round(3)
+    pl.DataFrame(values, schema=[f"x{k}" for k in range(30)]).write_csv(source)
+    run = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "causewatch", "learn", str(source), "--out",
+         str(folder / "x.cwm"), "--test", "knn", "--max-lag", "8"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    # The layout of the picture is imported right before learning begins.
+    for line in run.stderr:
+        if "causewatch.model.learning" in line:
+            break
+    time.sleep(1.0)
+    assert run.poll() is None, "it was over before it could be interrupted"
+    run.send_signal(signal.SIGINT)
+    shown, complaint = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert shown == ""
+    said = [line for line in complaint.splitlines() if not line.startswith("import time:")]
+    assert said == ["causewatch: interrupted."]
+    assert os.listdir(folder) == []
+    assert sorted(os.listdir(tmp_path)) == ["large.csv", "models"]
