@@ -36,7 +36,7 @@ RESULTS = Path(__file__).parent / "results" / "interval.csv"
 SIGNALS, ROWS = 10, 2000
 TRUE_LAGS = (1, 3, 6)
 SLOWED = (1, 5, 7, 20, 60)
-SEEDS = range(7100, 7104)
+SEEDS = range(7100, 7102)
 """Seeds of this benchmark and of nothing else: nothing was tuned on them."""
 FIXED: tuple[Setting, ...] = tuple(
     (every, lag) for every in (1, 2, 5, 10, 20, 50) for lag in (1, 2, 3, 5, 8)
@@ -233,13 +233,13 @@ def real_recordings() -> str:
         if not (folder / path).exists():
             continue
         if path.endswith(".dat"):
-            values = np.loadtxt(folder / path)
-            stretches = [values.T if len(values) < values.shape[1] else values]
+            numbers = np.loadtxt(folder / path)
+            stretches = [numbers.T if len(numbers) < numbers.shape[1] else numbers]
         else:
             recording = causewatch.read_table(folder / path, labels=_labels(path))
-            values = recording.values
-            stretches = [values[piece] for piece in recording.stretches()]
-        moving = np.nanstd(np.concatenate(stretches), axis=0) > 0
+            stretches = [recording.values[piece] for piece in recording.stretches()]
+        values = np.concatenate(stretches)
+        moving = np.nanstd(values, axis=0) > 0
         choice = choose_interval([part[:, moving] for part in stretches])
         lines.append(
             [

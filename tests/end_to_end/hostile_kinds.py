@@ -16,7 +16,7 @@ from decimal import Decimal
 
 import polars as pl
 import xlsxwriter
-from hostile import TABLES, Hostile, Task, clock, csv, good, hostile, signals
+from hostile import TABLES, Hostile, Task, csv, good, hostile, signals
 
 BOMBS = [b"\0", b"\n", b"1,2\n", b'"', b"a", b","]
 

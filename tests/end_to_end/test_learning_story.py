@@ -28,8 +28,9 @@ def test_from_the_shell(tmp_path):
     text = run("learn", "data/normal.csv", "--out", "plant.cwm", folder=tmp_path)
     assert "Saved      plant.cwm" in text
     assert "Traceback" not in text
-    said = json.loads(run("inspect", "plant.cwm", "--json", folder=tmp_path))
-    run("inspect", "plant.cwm", "--graph", "plant.svg", folder=tmp_path)
+    said = json.loads(
+        run("inspect", "plant.cwm", "--json", "--graph", "plant.svg", folder=tmp_path)
+    )
     assert (tmp_path / "plant.svg").read_text().startswith("<?xml")
 
     # The causes found are the causes that were built in.

@@ -138,10 +138,12 @@ def test_a_damaged_byte_is_seen_or_does_no_harm(model, saved):
         damaged[place] ^= int(rng.integers(1, 256))
         saved.write_bytes(damaged)
         try:
-            assert_same(model, cw.load(saved))  # a date or attribute of the zip, say
-        except ModelFileError as error:
-            assert "\n" not in str(error)
+            back = cw.load(saved)
+        except ModelFileError:
+            refused(saved)
             refusals += 1
+        else:
+            assert_same(model, back)  # a date or attribute of the zip, say
     assert refusals > 150  # the rest lies between members, where nothing is read
 
 
