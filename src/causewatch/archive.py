@@ -15,7 +15,6 @@ import os
 import platform
 import stat
 import struct
-import tempfile
 import tokenize
 import zipfile
 import zlib
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.errors import ModelFileError, shorten
+from causewatch.files import write_atomically
 
 __all__ = ["read_archive", "write_archive"]
 
@@ -78,21 +78,13 @@ def write_archive(
             for name, data in members.items()
         },
     }
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, data in {HEADER: json.dumps(header, indent=1).encode(), **members}.items():
-                info = zipfile.ZipInfo(name, FIXED_DATE)
-                info.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(info, data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in {HEADER: json.dumps(header, indent=1).encode(), **members}.items():
+            info = zipfile.ZipInfo(name, FIXED_DATE)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, data)
+    write_atomically(path, packed.getvalue())
 
 
 def read_archive(
@@ -150,7 +142,7 @@ def _read(
         found = header.get("kind") if isinstance(header, dict) else None
         msg = f"{name!r} holds {shorten(str(found))!r}, but a {kind} was expected."
         raise ModelFileError(msg)
-    if not isinstance(header.get("version"), int) or header["version"] > version:
+    if not isinstance(header.get("version"), int) or not 1 <= header["version"] <= version:
         msg = (
             f"{name!r} has format version {shorten(str(header.get('version')))}; this release"
             f" reads up to version {version}: install a newer causewatch."

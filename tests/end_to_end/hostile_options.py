@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,10 +46,6 @@ OPTIONS: list[tuple[str, ...]] = [
 ]
 
 
-def _pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
 def _bomb(path: Path) -> bytes:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     for k in range(1, 12):
@@ -64,7 +59,6 @@ def _folder(path: Path) -> None:
 
 
 KNOWLEDGE: dict[str, Callable[[Path], bytes | None]] = {
-    "pipe": _pipe,
     "folder": _folder,
     "bomb": _bomb,
     "zero": lambda path: path.symlink_to("/dev/zero"),

@@ -15,6 +15,7 @@ from causewatch.cli.summary import (
     print_findings,
     print_links,
     print_model,
+    signal_dict,
 )
 from causewatch.errors import UnknownNameError
 
@@ -81,7 +82,8 @@ def inspect(
     if graph is not None:
         _draw(known, graph, min_strength)
     if as_json:
-        print_json({"model": str(model)} | model_dict(known))
+        about = model_dict(known) if signal is None else signal_dict(known, signal)
+        print_json({"model": str(model)} | about)
         return
     screen = console()
     if signal is not None:

@@ -16,7 +16,7 @@ from causewatch.cli.summary import (
     print_links,
     print_model,
 )
-from causewatch.errors import SettingError
+from causewatch.errors import SettingError, shorten
 
 __all__ = ["register"]
 
@@ -125,6 +125,9 @@ def learn(
     if out.is_dir():
         msg = f"{str(out)!r} is a folder; name the file to write the model to."
         raise SettingError(msg)
+    if any(out.exists() and path.exists() and path.samefile(out) for path in normal):
+        msg = f"{str(out)!r} is the recording itself; name another file to write the model to."
+        raise SettingError(msg)
     if not out.absolute().parent.is_dir():
         msg = f"There is no folder {str(out.parent)!r} to write {out.name!r} to."
         raise SettingError(msg)
@@ -167,7 +170,7 @@ def _lag(text: str) -> int | None:
     try:
         return int(text)
     except ValueError:
-        msg = f"--max-lag is {text!r}; it must be auto or a whole number of ticks."
+        msg = f"--max-lag is {shorten(text)!r}; it must be auto or a whole number of ticks."
         raise SettingError(msg) from None
 
 

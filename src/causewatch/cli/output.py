@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 
 from causewatch.errors import SettingError
 
-__all__ = ["print_json", "progress", "progress_of", "refuse_existing", "write_atomically"]
+__all__ = ["print_json", "progress", "progress_of", "refuse_existing"]
 
 
 def print_json(data: Any) -> None:
@@ -26,35 +25,6 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
         if not force and path.exists():
             message = f"{str(path)!r} exists already; use --force to overwrite it."
             raise SettingError(message)
-
-
-def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write a file so that it is there completely or not at all.
-
-    The content goes to a temporary file next to `path`, which then takes its place. What is not a
-    regular file (``/dev/stdout``, say) is written to directly.
-    """
-    data = content.encode() if isinstance(content, str) else content
-    target = Path(os.path.realpath(path))
-    direct = target.exists() and not target.is_file()
-    place = target if direct else target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        try:
-            with place.open("wb") as file:
-                file.write(data)
-                if not direct:
-                    file.flush()
-                    os.fsync(file.fileno())
-            if not direct:
-                place.replace(target)
-        except BaseException:
-            if not direct:
-                place.unlink(missing_ok=True)
-            raise
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from causewatch.cli.options import Force, Json, Verbose
-from causewatch.cli.output import print_json, progress, refuse_existing, write_atomically
+from causewatch.cli.output import print_json, progress, refuse_existing
 from causewatch.errors import UnknownNameError
+from causewatch.files import write_atomically
 
 if TYPE_CHECKING:
     import numpy as np

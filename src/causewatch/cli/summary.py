@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from causewatch.model import NormalModel
     from causewatch.preprocess import Finding
 
-__all__ = ["console", "model_dict", "print_findings", "print_links", "print_model"]
+__all__ = ["console", "model_dict", "print_findings", "print_links", "print_model", "signal_dict"]
 
 MARKS = {
     "problem": ("PROBLEM", "bold red"),
@@ -45,19 +45,34 @@ def model_dict(model: NormalModel) -> dict[str, Any]:
             row | {"coefficient": model.mechanisms[link.target].coefficients[link]}
             for row, link in zip(model.graph.to_dict()["links"], model.graph, strict=True)
         ],
-        "mechanisms": [
-            {
-                "signal": one.target,
-                "centre": model.centre[one.target],
-                "scale": model.scale[one.target],
-                "intercept": one.intercept,
-                "spread": one.spread,
-                "explained": one.explained,
-            }
-            for one in model.mechanisms.values()
-        ],
+        "mechanisms": [_mechanism(model, name) for name in model.signals],
         "report": [finding.to_dict() for finding in model.report],
         "provenance": asdict(model.provenance),
+    }
+
+
+def signal_dict(model: NormalModel, name: str) -> dict[str, Any]:
+    """Plain data about one signal, for ``--json``."""
+    links = model_dict(model)["links"]
+    return _mechanism(model, name) | {
+        "group": model.knowledge.group_of(name),
+        "role": model.knowledge.role_of(name),
+        "unit": model.knowledge.unit_of(name),
+        "label": model.knowledge.label_of(name),
+        "causes": [row for row in links if row["target"] == name],
+        "effects": [row for row in links if row["source"] == name and row["target"] != name],
+    }
+
+
+def _mechanism(model: NormalModel, name: str) -> dict[str, Any]:
+    mechanism = model.mechanisms[name]
+    return {
+        "signal": name,
+        "centre": model.centre[name],
+        "scale": model.scale[name],
+        "intercept": mechanism.intercept,
+        "spread": mechanism.spread,
+        "explained": mechanism.explained,
     }
 
 

@@ -68,8 +68,10 @@ def detect_dialect(
         What the user says they are; detected if None.
     """
     separator = SPELLED.get(separator, separator) if separator else separator
-    if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
-        message = f"The separator {separator!r} is not one character such as ',' or ';'."
+    if separator is not None and (
+        len(separator) != 1 or not separator.isascii() or separator in '"\r\n'
+    ):
+        message = f"The separator {separator!r} is not one plain character such as ',' or ';'."
         raise SettingError(message)
     if decimal not in (None, ".", ","):
         message = f"The decimal mark {decimal!r} is neither '.' nor ','."

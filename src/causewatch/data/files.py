@@ -145,4 +145,4 @@ def open_file(path: Path, separator: str | None, decimal: str | None) -> RawTabl
 
 def unreadable(name: str, error: OSError) -> TableError:
     """The error for a file the system does not let us read."""
-    return TableError(f"{name} cannot be read: {error.strerror or error}.")
+    return TableError(f"{shorten(name, 200)} cannot be read: {error.strerror or error}.")

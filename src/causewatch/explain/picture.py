@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Literal
 
 from causewatch.errors import SettingError, listing
@@ -14,6 +13,7 @@ from causewatch.explain.overview import overview_sheet
 from causewatch.explain.page import page
 from causewatch.explain.signals import signal_sheet
 from causewatch.explain.view import auto_values, select
+from causewatch.files import write_atomically
 from causewatch.graph import CausalGraph
 from causewatch.model import layout
 
@@ -148,20 +148,8 @@ def _places(
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Write under a temporary name next to `file`, then rename, so no half file is ever seen."""
     try:
-        with NamedTemporaryFile(
-            dir=file.parent, prefix=f".{file.name}.", suffix=".part", delete=False
-        ) as part:
-            name = Path(part.name)
-            try:
-                part.write(content)
-                part.close()
-                name.chmod(0o644)
-                name.replace(file)
-            except BaseException:
-                name.unlink(missing_ok=True)
-                raise
+        write_atomically(file, content)
     except OSError as error:
         reason = error.strerror or str(error)
         message = f"Cannot write {str(file)!r}: {reason}; choose a place that can be written to."

@@ -60,30 +60,31 @@ class IntervalChoice:
     """0 if no signal was seen to act on another one."""
 
 
-def choose_interval(stretches: list[Floats]) -> IntervalChoice:
+def choose_interval(stretches: list[Floats], *, rows: int | None = None) -> IntervalChoice:
     """Choose from a sample of the recording.
 
     Parameters
     ----------
     stretches
         Rows × signals each, without gaps; NaN is missing.
+    rows
+        Rows of the whole recording, if the stretches are only a sample of it.
     """
-    total = sum(map(len, stretches))
-    looked_at = _thinned(stretches, total)
+    total = sum(map(len, stretches)) if rows is None else rows
+    looked_at = _thinned(stretches)
     horizon = 0.0
     scale = 1
     while True:
-        averaged = [_averaged(rows, scale) for rows in looked_at]
-        found = _horizon([rows for rows in averaged if len(rows) > 4 * OWN_PAST])
+        averaged = [_averaged(part, scale) for part in looked_at]
+        found = _horizon([part for part in averaged if len(part) > 4 * OWN_PAST])
         if found is not None:
             horizon = max(horizon, found * scale)
         settled = found is not None and found <= WINDOW / 2
         if settled or total / (scale * FACTOR) < LEAST_TICKS:
             break
         scale *= FACTOR
-    longest = max(1, total // LEAST_TICKS)
     signals = stretches[0].shape[1] if stretches else 1
-    per_tick = min(longest, _nice(horizon / _affordable(signals)))
+    per_tick = _round(horizon / _affordable(signals), most=total // LEAST_TICKS)
     max_lag = lags_for(horizon / per_tick, signals)
     return IntervalChoice(rows_per_tick=per_tick, max_lag=max_lag, horizon=horizon)
 
@@ -97,8 +98,9 @@ def _affordable(signals: int) -> int:
     return max(LEAST_LAGS, min(MOST_LAGS, (MOST_NODES // signals - 1) // 2))
 
 
-def _thinned(stretches: list[Floats], total: int) -> list[Floats]:
+def _thinned(stretches: list[Floats]) -> list[Floats]:
     """Blocks of rows, spread evenly, that hold about `MOST_ROWS` rows."""
+    total = sum(map(len, stretches))
     if total <= MOST_ROWS:
         return stretches
     blocks = [
@@ -167,11 +169,12 @@ def _without_own_past(rows: Floats) -> Floats:
     return out
 
 
-def _nice(rows: float) -> int:
-    """The least of 1, 2, 3 and 5 times the powers of ten that is not below `rows`."""
-    size = 1
+def _round(rows: float, most: int) -> int:
+    """The least of 1, 2, 3, 5, 10, 20, 30, 50, … not below `rows`, or the largest up to `most`."""
+    chosen, size = 1, 1
     while True:
-        for factor in (1, 2, 3, 5):
-            if factor * size >= rows:
-                return factor * size
+        for number in (size, 2 * size, 3 * size, 5 * size):
+            if number > most or chosen >= rows:
+                return chosen
+            chosen = number
         size *= 10

@@ -104,7 +104,7 @@ def default_preprocessing(
     names = [one.name for one in survey.signals]
     kept = [k for k, name in enumerate(names) if name not in dropped]
     _check_some_left([names[k] for k in kept], dropped)
-    choice = choose_interval([rows[:, kept] for rows in sample])
+    choice = choose_interval([rows[:, kept] for rows in sample], rows=survey.rows)
     interval = survey.interval
     if choice.horizon == 0:
         found = "no signal was seen to act on another one in the rows looked at"
@@ -121,6 +121,9 @@ def default_preprocessing(
     else:
         reason += ", the maximum lag was given"
         _check_lag(max_lag)
+        max_lag = int(max_lag)
+    if choice.horizon * interval > 1.01 * every * max_lag:
+        reason += f"; {max_lag} ticks cover that only in part"
     return Preprocessing(
         signals=tuple(names[k] for k in kept),
         dropped=dropped,

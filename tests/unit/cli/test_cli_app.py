@@ -15,8 +15,9 @@ import pytest
 
 from causewatch.cli import main
 from causewatch.cli import simulate as simulate_command
-from causewatch.cli.output import print_json, progress, refuse_existing, write_atomically
+from causewatch.cli.output import print_json, progress, refuse_existing
 from causewatch.errors import SettingError
+from causewatch.files import write_atomically
 
 PROGRAM = [sys.executable, "-m", "causewatch"]
 

@@ -77,6 +77,16 @@ def test_one_signal(plant, capsys):
     assert "LIT101 →(2) FIT201" in acts
 
 
+def test_one_signal_as_json(plant, capsys):
+    assert inspect(plant, "--signal", "LIT101", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["signal"] == "LIT101"
+    assert {row["target"] for row in said["causes"]} <= {"LIT101"}
+    assert all(row["source"] == "LIT101" != row["target"] for row in said["effects"])
+    model = cw.load(plant)
+    assert len(said["causes"]) == len(model.graph.parents("LIT101"))
+
+
 def test_a_signal_without_causes_or_effects(plant, capsys):
     assert inspect(plant, "--signal", "lonely") == 0
     shown = capsys.readouterr().out
