@@ -30,11 +30,15 @@ def main() -> None:
         if options.address_space is not None:
             resource.setrlimit(resource.RLIMIT_AS, (options.address_space,) * 2)
 
+    def end() -> None:
+        ended.set()
+        process.kill()
+
     start = time.perf_counter()
     process = subprocess.Popen(options.command, preexec_fn=limit)
     ended = threading.Event()
     if options.timeout is not None:
-        timer = threading.Timer(options.timeout, lambda: (ended.set(), process.kill()))
+        timer = threading.Timer(options.timeout, end)
         timer.daemon = True
         timer.start()
     _, status, usage = os.wait4(process.pid, 0)

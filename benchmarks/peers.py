@@ -12,12 +12,12 @@ import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.common import launch
+from numpy.typing import NDArray
 
 __all__ = ["JaxRun", "jax_pcmci", "tigramite"]
 
@@ -27,7 +27,7 @@ _plain_corrcoef = np.corrcoef
 
 
 def tigramite(
-    values: Floats, lag: int, alpha: float = 0.05, test: str = "linear", **settings: object
+    values: Floats, lag: int, alpha: float = 0.05, test: str = "linear", **settings: Any
 ) -> tuple[Floats, Floats]:
     """Value and p-value of tigramite's PCMCI at lags 1 to `lag` (lag 0: 0 and 1).
 
@@ -70,7 +70,7 @@ def tigramite(
 
 
 def _corrcoef(*rows: Floats, ddof: int = 0) -> Floats:
-    """The argument `ddof`, which tigramite 5.2.10 passes, is gone from NumPy 2.4; it did nothing."""
+    """NumPy 2.4 no longer knows `ddof`, which tigramite 5.2.10 passes; it had no effect before."""
     return _plain_corrcoef(*rows)
 
 
@@ -86,8 +86,8 @@ class JaxRun:
     again: float | None
     again_cpu: float | None
     peak: int
-    value: Floats | None
-    p_value: Floats | None
+    value: Any
+    p_value: Any
     failure: str
 
 
@@ -115,7 +115,7 @@ def jax_pcmci(
         rows, answer = Path(folder) / "rows.npy", Path(folder) / "answer.npz"
         np.save(rows, values)
         setting = json.dumps({"lag": lag, "repeats": repeats, "batch": batch, "double": double})
-        command = [sys.executable, "-m", "benchmarks.peers", rows, answer, setting]
+        command = [sys.executable, "-m", "benchmarks.peers", str(rows), str(answer), setting]
         cost = launch(command, timeout=timeout)
         if cost.timed_out:
             return JaxRun(None, None, None, cost.peak, None, None, f"not done in {timeout:.0f} s")

@@ -1,9 +1,9 @@
-"""Is the rule for working interval and maximum lag any good? (ADR 0006)
+"""How good the rule for working interval and maximum lag is (ADR 0006).
 
 Usage: ``python -m benchmarks.accuracy.interval [--quick]``. Random systems of all kinds, as they
 are and slowed down, are learned from at the interval and lag that the rule chooses and at fixed
 ones. What counts is the F1 of *summary links*: which signal acts on which other one, whatever the
-lag. A full run takes about two minutes, writes every single result to
+lag. A full run takes about three minutes, writes every single result to
 ``benchmarks/accuracy/results/interval.csv`` and a summary to ``docs/benchmarks.md``.
 """
 
@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.common import commit, data_folder, machine, options, publish, table
 from numpy.typing import NDArray
 
 import causewatch
-from benchmarks.common import commit, data_folder, machine, options, publish, table
 from causewatch.model.learning import DEFAULT_ALPHA, PARENTS_ALPHA
 from causewatch.preprocess.interval import choose_interval
 from causewatch.simulate import SYSTEM_KINDS, random_system
@@ -159,9 +159,7 @@ def found(values: Floats, setting: Setting) -> NDArray[np.bool_]:
     every, lag = setting
     whole = len(values) // every * every
     ticks = values[:whole].reshape(-1, every, values.shape[1]).mean(axis=1)
-    result = causewatch.pcmci(
-        ticks, max_lag=lag, alpha=DEFAULT_ALPHA, parents_alpha=PARENTS_ALPHA
-    )
+    result = causewatch.pcmci(ticks, max_lag=lag, alpha=DEFAULT_ALPHA, parents_alpha=PARENTS_ALPHA)
     strength = np.abs(result.value)
     kept = (result.p_value <= DEFAULT_ALPHA) & (strength > strength.mean())
     kept = kept.any(axis=2)

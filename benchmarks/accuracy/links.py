@@ -1,10 +1,10 @@
 """Are the links right? Precision and recall on random systems, next to tigramite.
 
 Usage: ``python -m benchmarks.accuracy.links [--quick]``. Both programs get the same rows, the same
-level and the same kind of test; the truth is the simulated system. A link counts as right if source,
-target and lag are; links of a signal to itself are not counted. A full run takes about four
+level and the same kind of test; the truth is the simulated system. A link counts as right if its
+source, target and lag are; links of a signal to itself are not counted. A full run takes about five
 minutes, writes every single result to ``benchmarks/accuracy/results/links.csv`` and a summary to
-``docs/benchmarks.md``.
+``docs/benchmarks.md``. A quick one leaves out the test with nearest neighbours.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks import peers
 from benchmarks.common import commit, machine, options, publish, table
+from numpy.typing import NDArray
+
 from causewatch.discovery import (
     ConditionalMutualInformation,
     LaggedMoments,
@@ -194,10 +194,7 @@ def summary(rows: list[Row]) -> str:
                     right = sum(r.right for r in tool)
                     cells.append(f"{right / max(1, sum(getattr(r, of) for r in tool)):.3f}")
                 apart = np.array(
-                    [
-                        getattr(a, field) - getattr(b, field)
-                        for a, b in zip(one, other, strict=True)
-                    ]
+                    [getattr(a, field) - getattr(b, field) for a, b in zip(one, other, strict=True)]
                 )
                 error = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else np.nan
                 cells.append(f"{apart.mean():+.3f} ± {error:.3f}")

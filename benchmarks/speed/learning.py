@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
-import causewatch
 from benchmarks import peers
 from benchmarks.common import (
     GIB,
@@ -31,6 +28,9 @@ from benchmarks.common import (
     table,
 )
 from benchmarks.recordings import plant_like, random_linear
+from numpy.typing import NDArray
+
+import causewatch
 
 __all__: list[str] = []
 
@@ -185,7 +185,7 @@ def alone(quick: bool) -> str:
 
 
 def _one(path: Path, lag: int, repeats: int, limit: int | None = None) -> tuple[Cost, Any]:
-    command = [sys.executable, "-m", "benchmarks.speed.one", path, str(lag), str(repeats)]
+    command = [sys.executable, "-m", "benchmarks.speed.one", str(path), str(lag), str(repeats)]
     cost = launch(command, address_space=limit)
     return cost, json.loads(cost.output) if cost.code == 0 else None
 
@@ -206,8 +206,8 @@ def _limited(path: Path, lag: int, idle: int | None) -> str:
         else:
             said.append(f"with {what}, it takes {seconds(told['wall'])}")
     return (
-        "The first of these with the address space of the process limited (`RLIMIT_AS`, which counts"
-        " reserved memory, not only memory in use): " + "; ".join(said) + "."
+        "The first of these with the address space of the process limited (`RLIMIT_AS`, which"
+        " counts reserved memory, not only memory in use): " + "; ".join(said) + "."
     )
 
 

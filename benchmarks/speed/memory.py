@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from benchmarks.common import MIB, Cost, launch, machine, options, publish, seconds, table
 from numpy.typing import NDArray
 from scipy.signal import lfilter
-
-from benchmarks.common import MIB, Cost, launch, machine, options, publish, seconds, table
 
 __all__: list[str] = []
 
@@ -108,7 +107,7 @@ def main() -> None:
 
 def learn(recording: Path, model: Path) -> tuple[Cost, str]:
     """Learn from the file in a fresh process; what came of it, in a few words."""
-    command = [sys.executable, "-m", "causewatch", "learn", recording, "--out", model]
+    command = [sys.executable, "-m", "causewatch", "learn", str(recording), "--out", str(model)]
     cost = launch([*command, "--force", "--json"])
     if cost.code != 0:
         msg = f"causewatch learn ended with exit code {cost.code}: {cost.errors.strip()}"

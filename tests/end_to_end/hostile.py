@@ -36,6 +36,7 @@ class Hostile:
     seed: int
     must_fail: bool
     name: str
+    huge: bool = False
 
     def __str__(self) -> str:
         return f"{self.maker.__name__}-{self.seed}"
@@ -53,12 +54,12 @@ TABLES: list[Hostile] = []
 
 
 def hostile(
-    seeds: int = 1, *, must_fail: bool = False, name: str = "normal.csv"
+    seeds: int = 1, *, must_fail: bool = False, huge: bool = False, name: str = "normal.csv"
 ) -> Callable[[Maker], Maker]:
     """List a maker `seeds` times in `TABLES`."""
 
     def add(maker: Maker) -> Maker:
-        TABLES.extend(Hostile(maker, seed, must_fail, name) for seed in range(seeds))
+        TABLES.extend(Hostile(maker, seed, must_fail, name, huge) for seed in range(seeds))
         return maker
 
     return add
@@ -295,12 +296,12 @@ def huge_name(task: Task) -> bytes:
     return csv(table)
 
 
-@hostile(must_fail=True)
+@hostile(must_fail=True, huge=True)
 def many_names_alike(task: Task) -> bytes:
     return csv([["x"] * 20_000, *(["1"] * 20_000 for _ in range(3))])
 
 
-@hostile(must_fail=True)
+@hostile(must_fail=True, huge=True)
 def hundred_thousand_columns(task: Task) -> bytes:
     return csv([[f"c{k}" for k in range(100_000)], *(["1"] * 100_000 for _ in range(3))])
 
@@ -465,22 +466,22 @@ def events_of_odd_times(task: Task) -> bytes:
 # Huge
 
 
-@hostile(must_fail=True)
+@hostile(must_fail=True, huge=True)
 def header_of_50_megabytes(task: Task) -> bytes:
     return b"time," + b"x" * (50 << 20) + b"\n1,2\n2,3\n"
 
 
-@hostile(must_fail=True)
+@hostile(must_fail=True, huge=True)
 def line_of_30_megabytes(task: Task) -> bytes:
     return b"1," * (15 << 20)
 
 
-@hostile(must_fail=True)
+@hostile(must_fail=True, huge=True)
 def million_rows_of_two_alike(task: Task) -> bytes:
     return b"A,B\n" + b"1,1\n2,2\n3,3\n1,1\n" * 250_000
 
 
-@hostile(must_fail=True)
+@hostile(must_fail=True, huge=True)
 def blank_lines_and_many_columns(task: Task) -> bytes:
     """Every blank line is a row: cells that take no bytes."""
     header = ",".join(f"c{k}" for k in range(1_000)).encode()

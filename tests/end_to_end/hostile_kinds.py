@@ -21,7 +21,7 @@ from hostile import TABLES, Hostile, Task, csv, good, hostile, signals
 BOMBS = [b"\0", b"\n", b"1,2\n", b'"', b"a", b","]
 
 
-@hostile(len(BOMBS), must_fail=True, name="normal.csv.gz")
+@hostile(len(BOMBS), must_fail=True, huge=True, name="normal.csv.gz")
 def gzip_bomb(task: Task) -> bytes:
     """A good table first, then a gigabyte of nothing much."""
     unit = BOMBS[task.seed]

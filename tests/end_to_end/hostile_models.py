@@ -304,7 +304,7 @@ FORGED: dict[str, Bytes] = {
     "swapped": swapped,
     "encrypted": encrypted,
     "bomb-small": partial(zip_bomb, 20 << 20),
-    "bomb-large": partial(zip_bomb, 500 << 20),
+    "bomb-large": partial(zip_bomb, 200 << 20),
     "many-members": many_members,
     "other-zip": partial(other_zip, ("[Content_Types].xml", "word/document.xml")),
     "empty-zip": partial(other_zip, ()),

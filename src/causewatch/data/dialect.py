@@ -71,7 +71,7 @@ def detect_dialect(
     if separator is not None and (
         len(separator) != 1 or not separator.isascii() or separator in '"\r\n'
     ):
-        message = f"The separator {separator!r} is not one plain character such as ',' or ';'."
+        message = f"The separator {separator!r} is not one character of ASCII such as ',' or ';'."
         raise SettingError(message)
     if decimal not in (None, ".", ","):
         message = f"The decimal mark {decimal!r} is neither '.' nor ','."

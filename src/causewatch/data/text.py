@@ -25,6 +25,9 @@ HEAD_BYTES = 8 << 20
 BLOCK_BYTES = 8 << 20
 """How much is parsed at a time; changes memory and speed, never the result."""
 
+MOST_RECORDS, MOST_CELLS = 1 << 18, 8 << 20
+"""How many records and cells are parsed at a time, however short they are."""
+
 FIRST_BYTES = 4 << 20
 SAMPLE_LINES = 400
 
@@ -119,22 +122,21 @@ class TextTable:
         return first if len(first) > HEAD_BYTES // 2 else first + next(blocks, b"")
 
     def _portions(self, data: bytes) -> Iterator[bytes]:
-        """Whole records in portions of at most `BLOCK_BYTES` cells.
+        """Whole records in portions of bounded size as a table.
 
         A block never holds more cells than bytes, except for blank lines: each is a row, too.
         """
-        if data.count(b"\n") * self._cells <= BLOCK_BYTES:
-            yield data
-            return
-        most = max(1, BLOCK_BYTES // self._cells)
+        most = max(1, min(MOST_RECORDS, MOST_CELLS // self._cells))
+        many = data.count(b"\n") > most
         begin = 0
-        for end in (*record_ends(data)[most - 1 :: most].tolist(), len(data)):
-            yield data[begin : end + 1]
+        for end in (*(record_ends(data)[most - 1 :: most].tolist() if many else ()), len(data)):
+            if portion := data[begin : end + 1]:
+                yield portion
             begin = end + 1
 
     def _last_is_empty(self, start: bytes) -> bool:
         """Whether the last column of the first block holds nothing (lines end in a separator)."""
-        data = next(self._portions(_drop_records(start, self._skip)[0]))
+        data = next(self._portions(_drop_records(start, self._skip)[0]), b"")
         if not data:
             return True
         last = self._cells_of(data, [self._cells - 1], 0).to_series()
