@@ -18,6 +18,7 @@ from unittest.mock import patch
 import numpy as np
 from benchmarks.common import launch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 __all__ = ["JaxRun", "jax_pcmci", "tigramite"]
 
@@ -30,6 +31,8 @@ def tigramite(
     values: Floats, lag: int, alpha: float = 0.05, test: str = "linear", **settings: Any
 ) -> tuple[Floats, Floats]:
     """Value and p-value of tigramite's PCMCI at lags 1 to `lag` (lag 0: 0 and 1).
+
+    It solves many small problems, for which one thread of linear algebra is faster than several.
 
     Parameters
     ----------
@@ -60,7 +63,7 @@ def tigramite(
             from tigramite.independence_tests.cmiknn import CMIknn
 
             made = CMIknn(significance="shuffle_test", **settings)
-        with patch.object(np, "corrcoef", _corrcoef):
+        with patch.object(np, "corrcoef", _corrcoef), threadpool_limits(1):
             found = PCMCI(DataFrame(np.array(values)), made, verbosity=0).run_pcmci(
                 tau_min=1, tau_max=lag, pc_alpha=alpha, alpha_level=alpha
             )

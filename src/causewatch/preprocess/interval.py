@@ -1,24 +1,27 @@
 """How long a tick should be, and how many ticks back causes may lie (ADR 0006).
 
-The question is how long causes take to act. Each signal is freed of what its own past explains
-(an autoregression); what is left of one signal then correlates with what is left of another
-only at the delays at which one acts on the other. The *horizon* is the longest delay with at
-least a fifth of the cross-dependence of the strongest one, reached without a pause longer than
-itself (so that a daily rhythm, which comes back after 24 hours, is not taken for a delay).
-`MOST_LAGS` ticks have to cover the horizon; ticks are made no longer than that needs, because
-averaging for longer blurs the order of events, from which the direction of a link is read.
+Causes show in the order of events: what one signal does now goes with what another one does later.
+Rows that come too fast hide that in noise and spread it over more lags than can be looked at; ticks
+that are too long hold cause and effect in one. In between there is a length at which most of it
+is seen, and that is the one to take.
 
-Delays may span orders of magnitude, so the search runs over rows averaged by 1, 4, 16, … and takes
-the first scale at which the horizon lies well inside the window of lags looked at.
+Each signal is averaged to ticks of a length and freed of what its own past explains (an
+autoregression). What is left of two signals is then correlated only at the delays at which one acts
+on the other. The sum of squared correlations over all pairs and over the lags from 1 to `MOST_LAGS`
+is the *cross-dependence* seen at that length. The shortest length at which nearly the largest
+cross-dependence is seen becomes the tick. The maximum lag is the longest one with at least a fifth
+of the strongest lag's cross-dependence, reached without a pause longer than itself (so that a
+rhythm, which comes back after a while, is not taken for a delay).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from causewatch.kernels.parallel import spread
 
@@ -27,27 +30,25 @@ __all__ = ["IntervalChoice", "choose_interval", "lags_for"]
 Floats = NDArray[np.float64]
 
 MOST_LAGS = 8
-"""Longest maximum lag chosen by the rule."""
+"""Longest maximum lag chosen by the rule, and lags looked at."""
 MOST_NODES = 3000
 """Lagged signals, N·(2·max_lag + 1), that discovery is given to work on: half a gigabyte."""
 LEAST_LAGS = 2
 """Shortest: second-order dynamics (a level and its rate) need two ticks of the past."""
 LEAST_TICKS = 1000
 """Ticks that must be left after averaging, if the recording has as many rows."""
-MOST_ROWS = 20_000
-"""Rows looked at; more would not change the answer."""
+MOST_TICKS = 20_000
+"""Ticks looked at; more would not change the answer."""
 BLOCK = 4096
 """Consecutive rows taken at a time from a longer recording."""
-WINDOW = 32
-"""Lags looked at on each scale."""
 OWN_PAST = 8
 """Lags of a signal's own past that are taken out of it."""
+NEARLY = 0.8
+"""Share of the largest cross-dependence that a shorter tick must show to be preferred."""
 SHARE = 0.2
-"""Share of the strongest delay's cross-dependence that counts as acting."""
-FACTOR = 4
-"""Ratio of one scale to the next."""
+"""Share of the strongest lag's cross-dependence that counts as acting."""
 CHANCE = 0.01
-"""Chance that one of all the correlations on a scale is taken for more than noise by mistake."""
+"""Chance that one of all the correlations at a length is taken for more than noise by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class IntervalChoice:
     rows_per_tick: int
     max_lag: int
     horizon: float
-    """0 if no signal was seen to act on another one."""
+    """Within how many rows causes act; 0 if no signal was seen to act on another one."""
 
 
 def choose_interval(stretches: list[Floats], *, rows: int | None = None) -> IntervalChoice:
@@ -71,82 +72,88 @@ def choose_interval(stretches: list[Floats], *, rows: int | None = None) -> Inte
         Rows of the whole recording, if the stretches are only a sample of it.
     """
     total = sum(map(len, stretches)) if rows is None else rows
-    looked_at = _thinned(stretches)
-    horizon = 0.0
-    scale = 1
-    while True:
-        averaged = [_averaged(part, scale) for part in looked_at]
-        found = _horizon([part for part in averaged if len(part) > 4 * OWN_PAST])
-        if found is not None:
-            horizon = max(horizon, found * scale)
-        settled = found is not None and found <= WINDOW / 2
-        if settled or total / (scale * FACTOR) < LEAST_TICKS:
-            break
-        scale *= FACTOR
     signals = stretches[0].shape[1] if stretches else 1
-    per_tick = _round(horizon / _affordable(signals), most=total // LEAST_TICKS)
-    max_lag = lags_for(horizon / per_tick, signals)
-    return IntervalChoice(rows_per_tick=per_tick, max_lag=max_lag, horizon=horizon)
+    seen: dict[int, Floats] = {}
+    for length in _lengths(total):
+        strength = _cross_dependence(_averaged(stretches, length))
+        if strength is None:
+            break
+        seen[length] = strength
+    directed = {length: float(strength[1:].sum()) for length, strength in seen.items()}
+    largest = max(directed.values(), default=0.0)
+    if largest == 0.0:
+        # Nothing acts later than within one row, or nothing acts at all.
+        within = any(strength[0] > 0.0 for strength in seen.values())
+        return IntervalChoice(1, LEAST_LAGS, 1.0 if within else 0.0)
+    per_tick = min(length for length, found in directed.items() if found >= NEARLY * largest)
+    reach = _reach(seen[per_tick])
+    max_lag = lags_for(reach, signals)
+    return IntervalChoice(rows_per_tick=per_tick, max_lag=max_lag, horizon=float(reach * per_tick))
 
 
 def lags_for(horizon: float, signals: int) -> int:
     """Maximum lag that covers a horizon given in ticks, as far as that is affordable."""
-    return int(np.clip(np.ceil(horizon), LEAST_LAGS, _affordable(signals)))
+    affordable = max(LEAST_LAGS, min(MOST_LAGS, (MOST_NODES // signals - 1) // 2))
+    return int(np.clip(np.ceil(horizon), LEAST_LAGS, affordable))
 
 
-def _affordable(signals: int) -> int:
-    return max(LEAST_LAGS, min(MOST_LAGS, (MOST_NODES // signals - 1) // 2))
+def _lengths(total: int) -> Iterator[int]:
+    """Lengths of a tick to try, in rows: 1, 2, 3, 5, 10, 20, 30, 50, … that leave enough ticks."""
+    size = 1
+    while True:
+        for length in (size, 2 * size, 3 * size, 5 * size):
+            if length > max(1, total // LEAST_TICKS):
+                return
+            yield length
+        size *= 10
 
 
-def _thinned(stretches: list[Floats]) -> list[Floats]:
-    """Blocks of rows, spread evenly, that hold about `MOST_ROWS` rows."""
-    total = sum(map(len, stretches))
-    if total <= MOST_ROWS:
-        return stretches
-    blocks = [
-        rows[start : start + BLOCK] for rows in stretches for start in range(0, len(rows), BLOCK)
-    ]
-    return blocks[:: -(-total // MOST_ROWS)]
+def _averaged(stretches: list[Floats], length: int) -> list[Floats]:
+    """Ticks of `length` rows, about `MOST_TICKS` of them, in stretches long enough to be used."""
+    blocks = stretches
+    many = sum(map(len, stretches)) // (MOST_TICKS * length)
+    if many > 0:
+        cut = [part[k : k + BLOCK] for part in stretches for k in range(0, len(part), BLOCK)]
+        blocks = cut[:: many + 1]
+    ticks = []
+    for part in blocks:
+        count = len(part) // length
+        if count > 4 * OWN_PAST:
+            cells = part[: count * length].reshape(count, length, part.shape[1])
+            ticks.append(cells[:, 0] if length == 1 else cells.mean(axis=1))
+    return ticks
 
 
-def _averaged(rows: Floats, scale: int) -> Floats:
-    whole = len(rows) // scale * scale
-    if scale == 1:
-        return rows
-    return np.asarray(rows[:whole].reshape(-1, scale, rows.shape[1]).mean(axis=1))
-
-
-def _horizon(stretches: list[Floats]) -> float | None:
-    """The horizon on this scale, in its own rows; None if no signal acts on another one."""
-    whitened = [_without_own_past(rows) for rows in stretches]
-    count = sum(len(rows) for rows in whitened)
-    if count <= 2 * WINDOW:
+def _cross_dependence(stretches: list[Floats]) -> Floats | None:
+    """Sum of squared correlations between different signals, by lag from 0 on; None: too little."""
+    left = [_without_own_past(ticks) for ticks in stretches]
+    count = sum(map(len, left))
+    if count <= 8 * MOST_LAGS:
         return None
-
     signals = stretches[0].shape[1]
-    comparisons = max(1, signals * (signals - 1) * (WINDOW + 1))
-    noise = float(stats.norm.isf(CHANCE / (2 * comparisons))) ** 2 / count
+    comparisons = max(1, signals * (signals - 1) * (MOST_LAGS + 1))
+    noise = float(special.ndtri(CHANCE / (2 * comparisons))) ** 2 / count
 
-    def cross_dependence(lag: int) -> float:
+    def at(lag: int) -> float:
         products = np.zeros((signals, signals))
-        for rows in whitened:
-            products += rows[: len(rows) - lag].T @ rows[lag:]
+        for ticks in left:
+            products += ticks[: len(ticks) - lag].T @ ticks[lag:]
         strength = np.square(products / count)
         np.fill_diagonal(strength, 0.0)
-        return float(strength[strength > noise].sum())
+        return float((strength[strength > noise] - 1.0 / count).sum())
 
-    energy = np.array(list(spread(cross_dependence, range(WINDOW + 1))))
-    acting = np.flatnonzero(energy[1:] >= SHARE * energy[1:].max()) + 1
-    if energy.max() == 0.0:
-        return None
-    if energy[1:].max() == 0.0:
-        return 1.0  # all within one row: nothing to be gained by longer ticks
+    return np.array(list(spread(at, range(MOST_LAGS + 1))))
+
+
+def _reach(strength: Floats) -> int:
+    """The longest lag at which signals act on each other."""
+    acting = np.flatnonzero(strength[1:] >= SHARE * strength[1:].max()) + 1
     reached = int(acting[0])
     for lag in acting[1:].tolist():
         if lag - reached > max(2, reached):
             break
         reached = lag
-    return float(reached)
+    return reached
 
 
 def _without_own_past(rows: Floats) -> Floats:
@@ -163,18 +170,7 @@ def _without_own_past(rows: Floats) -> Floats:
         now = column[OWN_PAST:]
         weights = np.linalg.lstsq(past, now, rcond=1e-10)[0]
         left = now - past @ weights
-        spread = left.std()
-        if spread > 1e-9 * max(column.std(), np.finfo(float).tiny):
-            out[:, k] = np.clip(left / spread, -8.0, 8.0)
+        size = left.std()
+        if size > 1e-9 * max(column.std(), np.finfo(float).tiny):
+            out[:, k] = np.clip(left / size, -8.0, 8.0)
     return out
-
-
-def _round(rows: float, most: int) -> int:
-    """The least of 1, 2, 3, 5, 10, 20, 30, 50, … not below `rows`, or the largest up to `most`."""
-    chosen, size = 1, 1
-    while True:
-        for number in (size, 2 * size, 3 * size, 5 * size):
-            if number > most or chosen >= rows:
-                return chosen
-            chosen = number
-        size *= 10
