@@ -27,9 +27,11 @@ $(VENV)/.bench: $(VENV)/.dev
 setup: $(VENV)/.dev ## everything needed to develop
 
 demo: $(VENV)/.core ## learn from a generated system and show its causal graph
-	$(BIN)/causewatch simulate random --out demo --rows 5000 --seed 7
-	$(BIN)/causewatch learn demo/normal.csv --out demo/model.cwm
-	$(BIN)/causewatch inspect demo/model.cwm --graph demo/graph.svg
+	$(BIN)/causewatch simulate random --out demo --rows 5000 --seed 7 --force
+	$(BIN)/causewatch learn demo/normal.csv --out demo/model.cwm --links 20 --force
+	$(BIN)/causewatch inspect demo/model.cwm --graph demo/graph.svg --min-strength 0.1 --links 0 --force >/dev/null
+	$(BIN)/causewatch inspect demo/model.cwm --graph demo/graph.html --min-strength 0.1 --links 0 --force >/dev/null
+	@echo "Look at demo/graph.svg, or open demo/graph.html in a browser; the true links are in demo/graph.json."
 
 check: $(VENV)/.dev ## linters, types, import rules
 	$(BIN)/ruff check .
@@ -41,7 +43,11 @@ test: $(VENV)/.dev ## all tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 bench: $(VENV)/.bench ## speed and memory, as ratios to peers
-	$(BIN)/python benchmarks/speed/learning.py
+	$(BIN)/python -m benchmarks.speed.learning
+	$(BIN)/python -m benchmarks.speed.memory
+	$(BIN)/python -m benchmarks.accuracy.links
+	$(BIN)/python -m benchmarks.accuracy.interval
+	$(BIN)/python -m benchmarks.accuracy.first_stage
 
 docs: $(VENV)/.core ## regenerate what in docs/ is generated
 	$(BIN)/python docs/generate.py

@@ -77,24 +77,24 @@ def next_to_peers(quick: bool) -> str:
         timed = interleaved(
             {
                 "ours": _discover(values, lag),
-                "tigramite": _tigramite(values, lag),
+                "one thread": _tigramite(values, lag, 1),
+                "as it comes": _tigramite(values, lag, None),
             },
-            {"ours": ours, "tigramite": theirs},
+            {"ours": ours, "one thread": theirs, "as it comes": 1},
         )
-        one, other = timed["ours"], timed["tigramite"]
-        value, p_value = other.result
+        one, single, plain = timed["ours"], timed["one thread"], timed["as it comes"]
+        value, p_value = single.result
         apart = float(np.abs(one.result.value - value).max())
         differ = int(((one.result.p_value <= ALPHA) != (p_value <= ALPHA)).sum())
         lines.append(
             [
                 name,
                 size,
-                seconds(one.wall),
-                seconds(one.cpu),
-                seconds(other.wall),
-                seconds(other.cpu),
-                f"**{other.wall / one.wall:,.0f}**",
-                f"{other.cpu / one.cpu:,.0f}",
+                f"{seconds(one.wall)} ({seconds(one.cpu)})",
+                f"{seconds(single.wall)} ({seconds(single.cpu)})",
+                f"**{single.wall / one.wall:,.0f}** ({single.cpu / one.cpu:,.0f})",
+                f"{seconds(plain.wall)} ({seconds(plain.cpu)})",
+                f"**{plain.wall / one.wall:,.0f}** ({plain.cpu / one.cpu:,.0f})",
                 f"{apart:.0e}",
                 differ,
             ]
@@ -102,8 +102,10 @@ def next_to_peers(quick: bool) -> str:
         print(lines[-1], flush=True)
         if not quick and name == "random":
             others += _jax_lines(values, lag, size, one.wall, one.result)
-    head = ["recording", "signals × rows × lag", "causewatch", "CPU", "tigramite", "CPU"]
-    head += ["ratio", "CPU ratio", "largest difference of a value", "links that differ"]
+    head = ["recording", "signals × rows × lag", "causewatch (CPU)"]
+    head += ["tigramite, one BLAS thread (CPU)", "ratio (of CPU)"]
+    head += ["tigramite as it comes (CPU)", "ratio (of CPU)"]
+    head += ["largest difference of a value", "links that differ"]
     parts = [table(head, lines)]
     if others:
         head = ["signals × rows × lag", "setting", "first call", "later calls", "CPU"]
@@ -117,8 +119,8 @@ def _discover(values: Floats, lag: int) -> Callable[[], Any]:
     return lambda: causewatch.pcmci(values, max_lag=lag, alpha=ALPHA)
 
 
-def _tigramite(values: Floats, lag: int) -> Callable[[], Any]:
-    return lambda: peers.tigramite(values, lag, ALPHA)
+def _tigramite(values: Floats, lag: int, threads: int | None) -> Callable[[], Any]:
+    return lambda: peers.tigramite(values, lag, ALPHA, threads=threads)
 
 
 def _jax_lines(
@@ -126,7 +128,7 @@ def _jax_lines(
 ) -> list[list[object]]:
     lines: list[list[object]] = []
     for setting, batch in (("as it comes", None), ("64 links at a time", 64)):
-        run = peers.jax_pcmci(values, lag, batch=batch, double=False)
+        run = peers.jax_pcmci(values, lag, batch=batch, double=False, timeout=60.0)
         peak = f"{run.peak / MIB:,.0f} MiB"
         if run.first is None or run.again is None or run.again_cpu is None:
             lines.append([size, setting, run.failure, "–", "–", peak, "–", "–", "–"])

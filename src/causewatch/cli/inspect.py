@@ -80,7 +80,7 @@ def inspect(
     if signal is not None and signal not in known.signals:
         raise UnknownNameError(signal, "signal", known.signals)
     if graph is not None:
-        _draw(known, graph, min_strength)
+        _draw(known, graph, min_strength, model.stem)
     if as_json:
         about = model_dict(known) if signal is None else signal_dict(known, signal)
         print_json({"model": str(model)} | about)
@@ -91,13 +91,14 @@ def inspect(
     else:
         print_model(known, screen)
         if links:
-            print_links(known.graph, screen, links)
+            print_links(known.graph, known.preprocessing.every, screen, links)
         print_findings(known.report, screen, notes)
     if graph is not None:
         screen.print(f"Graph      {graph}")
 
 
-def _draw(model: NormalModel, path: Path, min_strength: float) -> None:
+def _draw(model: NormalModel, path: Path, min_strength: float, title: str) -> None:
+    from causewatch.data import format_duration
     from causewatch.explain import draw
 
     names = {name: model.knowledge.label_of(name) for name in model.signals}
@@ -108,6 +109,7 @@ def _draw(model: NormalModel, path: Path, min_strength: float) -> None:
         groups=model.knowledge.groups_for(model.signals) or None,
         labels={name: label for name, label in names.items() if label},
         min_strength=min_strength,
+        title=f"{title}: one tick is {format_duration(model.preprocessing.every)}",
     )
 
 

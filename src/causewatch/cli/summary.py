@@ -26,7 +26,9 @@ def console() -> Console:
     """Where results for people are printed; plain text if that is no terminal."""
     from rich.console import Console
 
-    return Console(markup=False, highlight=False, soft_wrap=True)
+    out = Console(markup=False, highlight=False)
+    out.soft_wrap = not out.is_terminal  # a file or a pipe gets whole sentences on one line
+    return out
 
 
 def model_dict(model: NormalModel) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def print_model(model: NormalModel, out: Console) -> None:
     )
 
 
-def print_links(graph: CausalGraph, out: Console, most: int) -> None:
+def print_links(graph: CausalGraph, every: float, out: Console, most: int) -> None:
     """The strongest links between different signals."""
     from rich import box
     from rich.table import Table
@@ -123,7 +125,9 @@ def print_links(graph: CausalGraph, out: Console, most: int) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("cause", "effect"):
         table.add_column(name, overflow="fold", max_width=40)
-    for name in ("ticks later", "strength", "p-value"):
+    from causewatch.data import format_duration
+
+    for name in ("later by", "strength", "p-value"):
         table.add_column(name, justify="right")
     from rich.text import Text
 
@@ -132,13 +136,15 @@ def print_links(graph: CausalGraph, out: Console, most: int) -> None:
         table.add_row(
             Text(link.source),
             Text(link.target),
-            str(link.lag),
+            format_duration(link.lag * every),
             f"{strength.value:+.2f}",
-            f"{strength.p_value:.1g}",
+            f"{strength.p_value:.1g}" if strength.p_value >= 1e-99 else "< 1e-99",
         )
     out.print(table)
     if len(links) > most:
-        out.print(f"{len(links) - most} weaker links are not shown.", style="dim")
+        more = len(links) - most
+        word = "link is" if more == 1 else "links are"
+        out.print(f"{more} weaker {word} not shown: --links N shows more.", style="dim")
 
 
 def print_findings(findings: tuple[Finding, ...], out: Console, notes: bool) -> None:
@@ -146,12 +152,29 @@ def print_findings(findings: tuple[Finding, ...], out: Console, notes: bool) -> 
     shown = [one for one in findings if notes or one.severity != "info"]
     for finding in shown:
         mark, style = MARKS[finding.severity]
-        out.print(f"{mark:8} ", style=style, end="")
-        out.print(finding.text)
+        _print_beside(out, mark, finding.text, style=style)
         if finding.meaning:
-            out.print(f"           {finding.meaning}", style="dim")
+            _print_beside(out, "", finding.meaning, text_style="dim")
         if finding.remedy:
-            out.print(f"           → {finding.remedy}", style="cyan")
+            _print_beside(out, "", f"→ {finding.remedy}", text_style="cyan")
     hidden = len(findings) - len(shown)
     if hidden:
-        out.print(f"{hidden} further note(s): --notes shows them.", style="dim")
+        notes_word = "note" if hidden == 1 else "notes"
+        out.print(f"{hidden} further {notes_word}: --notes shows them.", style="dim")
+
+
+def _print_beside(
+    out: Console, mark: str, text: str, *, style: str = "", text_style: str = ""
+) -> None:
+    """A mark and a text beside it, wrapped at words where it is a terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if out.soft_wrap:
+        out.print(f"{mark:9}{text}")
+        return
+    row = Table.grid(padding=0)
+    row.add_column(width=9)
+    row.add_column()
+    row.add_row(Text(mark, style=style), Text(text, style=text_style))
+    out.print(row)

@@ -220,9 +220,9 @@ def _is_moving(form: TimeFormat, cells: pl.Series) -> bool:
     """Whether times change, and numbers mostly grow: a temperature called T is no time."""
     times = form.parse(cells)
     steps = np.diff(times.ns[times.ok])
-    if not np.any(steps > 0):
-        return False
-    return not isinstance(form, NumberTimes) or float(np.mean(steps >= 0)) >= 0.9
+    if isinstance(form, NumberTimes):
+        return bool(np.any(steps > 0)) and float(np.mean(steps >= 0)) >= 0.9
+    return bool(np.any(steps != 0))
 
 
 def _is_time(cells: pl.Series, name: str, decimal: str) -> bool:

@@ -19,6 +19,9 @@ from causewatch.errors import TableError, shorten
 
 __all__ = ["Piece", "Plan", "first_times", "measure_pace", "read_pieces"]
 
+MOST_BACK = 0.2
+"""Share of steps back in time above which a table is refused."""
+
 FEW_BAD_TIMES = 0.001
 """Rows with an unreadable time are dropped if they are less than this share, else an error."""
 
@@ -185,6 +188,7 @@ def measure_pace(plan: Plan, head: pl.DataFrame, tally: Tally) -> Pace:
     time = first_times(plan, head)
     if plan.time is None:
         return Pace(NANOSECONDS, int(GAP * NANOSECONDS))
+    _check_order(plan, time)
     pace = Pace.measure(time)
     if pace is None:
         message = (
@@ -199,6 +203,20 @@ def measure_pace(plan: Plan, head: pl.DataFrame, tally: Tally) -> Pace:
             f"steps of more than {pace.gap / NANOSECONDS:.6g} s begin a new stretch.",
         )
     return pace
+
+
+def _check_order(plan: Plan, time: NDArray[np.int64]) -> None:
+    """Raise if rows run backwards in time or have no order: causes would come after effects."""
+    steps = np.diff(time)
+    back = int(np.sum(steps < 0))
+    if back > MOST_BACK * max(1, int(np.sum(steps != 0))):
+        newest_first = not np.any(steps > 0)
+        how = "run backwards in time (newest first)" if newest_first else "are not in order"
+        message = (
+            f"The rows of {plan.raw.name} {how}: {back:,} of the first {len(steps):,} steps"
+            " go back; sort them by time, oldest first."
+        )
+        raise TableError(message)
 
 
 def read_pieces(plan: Plan, pace: Pace, first_row: int, tally: Tally) -> Iterator[Piece]:

@@ -89,14 +89,14 @@ class LaggedMoments:
         Parameters
         ----------
         rows
-            Rows × signals; NaN is missing.
+            Rows × signals, or one row; NaN is missing.
 
         Returns
         -------
         LaggedMoments
             This object.
         """
-        values = np.asarray(rows, dtype=np.float64)
+        values = np.atleast_2d(np.asarray(rows, dtype=np.float64))
         if values.ndim != 2 or values.shape[1] != len(self.signals):
             msg = (
                 f"Rows have shape {values.shape}; expected any number of rows"

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import TableSource, format_time
+from causewatch.data import Note, TableSource, format_time
 from causewatch.discovery import LaggedMoments
+from causewatch.errors import listing
 from causewatch.graph import CausalGraph
 from causewatch.model.assumptions import nonlinearity_findings, residual_findings
 from causewatch.model.fitting import causes_of, residuals_of
@@ -68,10 +69,8 @@ def findings_of(
     alpha: float,
 ) -> list[Finding]:
     """Data quality and assumptions, most serious first."""
-    findings = [
-        Finding(kind=note.kind, severity="info", text=note.text, meaning="")
-        for note in source.notes
-    ]
+    findings = [_of_reading(note, survey.rows) for note in source.notes]
+    findings += _repeated_files(source)
     reach = round(taken.moments.reach * plan.every / source.interval)
     findings += quality_findings(survey, max_lag_rows=reach)
     findings += _filling(plan, taken)
@@ -80,7 +79,12 @@ def findings_of(
         enough_rows(taken.moments.windows, len(plan.signals), plan.max_lag, largest, alpha=alpha)
     )
     residuals, starts = residuals_of(graph, mechanisms, taken.sample, plan.max_lag)
-    findings += residual_findings(plan.signals, residuals, starts, plan.every)
+    within_a_tick = any(link.lag == 0 for link in graph)
+    findings += [
+        finding
+        for finding in residual_findings(plan.signals, residuals, starts, plan.every)
+        if not (within_a_tick and finding.kind == "residual_shared")
+    ]
     findings += _nonlinearity(graph, mechanisms, taken.sample, plan.max_lag)
     order = {"problem": 0, "warning": 1, "info": 2}
     return sorted(findings, key=lambda finding: order[finding.severity])
@@ -106,6 +110,48 @@ def _filling(plan: Preprocessing, taken: Taken) -> list[Finding]:
             remedy="--ignore the signals that are missing most, or give a better recording."
             if serious
             else "",
+        )
+    ]
+
+
+def _of_reading(note: Note, rows: int) -> Finding:
+    """What the reader noted; what may spoil the result is a warning."""
+    if note.kind == "possible_label":
+        return Finding(
+            kind=note.kind,
+            severity="warning",
+            text=note.text,
+            meaning="A label among the signals is learnt as part of the plant.",
+            remedy="Name it with --labels, or leave it out with --ignore.",
+        )
+    if note.kind == "late_rows" and note.count > 0.01 * rows:
+        return Finding(
+            kind=note.kind,
+            severity="warning",
+            text=note.text,
+            meaning="A part of the recording was not used.",
+            remedy="Sort the recording by time, oldest row first.",
+        )
+    return Finding(kind=note.kind, severity="info", text=note.text, meaning="")
+
+
+def _repeated_files(source: TableSource) -> list[Finding]:
+    """Files that were given twice."""
+    seen: dict[str, str] = {}
+    again = []
+    for file in source.files:
+        if file.sha256 in seen:
+            again.append(f"{file.name} is the same as {seen[file.sha256]}")
+        seen.setdefault(file.sha256, file.name)
+    if not again:
+        return []
+    return [
+        Finding(
+            kind="repeated_file",
+            severity="warning",
+            text=f"{listing(again)}.",
+            meaning="Rows that count twice make links look more certain than they are.",
+            remedy="Give each file once.",
         )
     ]
 

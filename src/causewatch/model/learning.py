@@ -14,6 +14,7 @@ tests other than the linear one):
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import TableSource, TimeTable, open_table
+from causewatch.data import TableSource, TimeTable, open_table, parse_duration
 from causewatch.discovery import (
     TESTS,
     Discoverer,
@@ -50,6 +51,8 @@ from causewatch.preprocess import (
 
 __all__ = ["METHODS", "PRESETS", "LearnProgress", "learn"]
 
+log = logging.getLogger(__name__)
+
 Floats = NDArray[np.float64]
 Preset = Literal["default", "paper"]
 PRESETS: tuple[Preset, ...] = ("default", "paper")
@@ -68,7 +71,7 @@ def learn(
     normal: Any,
     *,
     preset: str = "default",
-    every: float | None = None,
+    every: float | str | None = None,
     max_lag: int | None = None,
     alpha: float | None = None,
     knowledge: Knowledge | str | os.PathLike[str] | None = None,
@@ -90,7 +93,7 @@ def learn(
     preset
         ``default``, or ``paper`` for the published method.
     every
-        Length of a tick in seconds; chosen from the data if not given.
+        Length of a tick in seconds or as text (``"10s"``); chosen from the data if not given.
     max_lag
         How many ticks back causes may lie; chosen from the data if not given.
     alpha
@@ -122,6 +125,7 @@ def learn(
     """
     if preset not in PRESETS:
         raise UnknownNameError(preset, "preset", PRESETS)
+    every = parse_duration(every) if isinstance(every, str) else every
     tell = progress or (lambda what, share: None)
     known = knowledge or Knowledge()
     if not isinstance(known, Knowledge):
@@ -130,22 +134,27 @@ def learn(
     source = open_table(normal, **reading)
 
     survey, sample, whole = _survey(source, preset, tell)
+    log.info("read %d rows in %d stretches", survey.rows, survey.stretches)
     if whole is not None:
         plan = paper_preprocessing(whole, every=every, max_lag=max_lag)
         source = whole
     else:
         plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
+    log.info("%d of %d signals kept", len(plan.signals), len(source.signals))
+    log.info("ticks of %g s, lags up to %d: %s", plan.every, plan.max_lag, plan.reason)
     constraints = known.resolve(
         plan.signals, plan.max_lag, _min_lag(discoverer), known=source.signals
     )
 
     taken = _take_moments(source, plan, survey.rows, tell)
+    log.info("%d ticks, %d whole windows", taken.count, taken.moments.windows)
     graph = discoverer.discover(
         taken.ticks,
         taken.moments,
         constraints=constraints,
         progress=lambda share: tell("finding causes", share),
     )
+    log.info("%d links", len(graph))
     tell("fitting mechanisms", None)
     if preset == "paper":
         mechanisms = fit_as_published(graph, taken.sample)

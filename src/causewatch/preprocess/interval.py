@@ -2,16 +2,16 @@
 
 Causes show in the order of events: what one signal does now goes with what another one does later.
 Rows that come too fast hide that in noise and spread it over more lags than can be looked at; ticks
-that are too long hold cause and effect in one. In between there is a length at which most of it
-is seen, and that is the one to take.
+that are too long hold cause and effect in one. In between there is a length to be found.
 
 Each signal is averaged to ticks of a length and freed of what its own past explains (an
 autoregression). What is left of two signals is then correlated only at the delays at which one acts
-on the other. The sum of squared correlations over all pairs and over the lags from 1 to `MOST_LAGS`
-is the *cross-dependence* seen at that length. The shortest length at which nearly the largest
-cross-dependence is seen becomes the tick. The maximum lag is the longest one with at least a fifth
-of the strongest lag's cross-dependence, reached without a pause longer than itself (so that a
-rhythm, which comes back after a while, is not taken for a delay).
+on the other. The sum of squared correlations over all pairs is the *cross-dependence* at a lag. The
+tick is the shortest one at which (1) the lags that discovery can look at, 1 to `MOST_LAGS`, hold
+nearly all of the cross-dependence at lags up to `WINDOW`, and (2) they hold at least `NEARLY` as
+much as at the best length, so that it is not drowned in noise. The maximum lag is the longest one
+with at least a fifth of the strongest lag's cross-dependence, reached without a pause longer than
+itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["IntervalChoice", "choose_interval", "lags_for"]
 Floats = NDArray[np.float64]
 
 MOST_LAGS = 8
-"""Longest maximum lag chosen by the rule, and lags looked at."""
+"""Longest maximum lag chosen by the rule."""
 MOST_NODES = 3000
 """Lagged signals, N·(2·max_lag + 1), that discovery is given to work on: half a gigabyte."""
 LEAST_LAGS = 2
@@ -39,11 +39,17 @@ LEAST_TICKS = 1000
 """Ticks that must be left after averaging, if the recording has as many rows."""
 MOST_TICKS = 20_000
 """Ticks looked at; more would not change the answer."""
+MOST_PRODUCTS = 200_000_000
+"""Ticks × signals² looked at: with many signals, fewer ticks tell as much."""
+WINDOW = 32
+"""Lags over which cross-dependence is looked for."""
 BLOCK = 4096
 """Consecutive rows taken at a time from a longer recording."""
 OWN_PAST = 8
 """Lags of a signal's own past that are taken out of it."""
-NEARLY = 0.8
+COVERED = 0.9
+"""Share of the cross-dependence that the lags up to `MOST_LAGS` must hold."""
+NEARLY = 0.5
 """Share of the largest cross-dependence that a shorter tick must show to be preferred."""
 SHARE = 0.2
 """Share of the strongest lag's cross-dependence that counts as acting."""
@@ -79,14 +85,20 @@ def choose_interval(stretches: list[Floats], *, rows: int | None = None) -> Inte
         if strength is None:
             break
         seen[length] = strength
-    directed = {length: float(strength[1:].sum()) for length, strength in seen.items()}
+    lags = slice(1, MOST_LAGS + 1)
+    directed = {length: float(strength[lags].sum()) for length, strength in seen.items()}
     largest = max(directed.values(), default=0.0)
     if largest == 0.0:
         # Nothing acts later than within one row, or nothing acts at all.
         within = any(strength[0] > 0.0 for strength in seen.values())
         return IntervalChoice(1, LEAST_LAGS, 1.0 if within else 0.0)
-    per_tick = min(length for length, found in directed.items() if found >= NEARLY * largest)
-    reach = _reach(seen[per_tick])
+    fitting = [
+        length
+        for length, found in directed.items()
+        if found >= NEARLY * largest and found >= COVERED * float(seen[length][1:].sum())
+    ]
+    per_tick = min(fitting, default=max(directed, key=lambda length: directed[length]))
+    reach = _reach(seen[per_tick][: MOST_LAGS + 1])
     max_lag = lags_for(reach, signals)
     return IntervalChoice(rows_per_tick=per_tick, max_lag=max_lag, horizon=float(reach * per_tick))
 
@@ -109,9 +121,11 @@ def _lengths(total: int) -> Iterator[int]:
 
 
 def _averaged(stretches: list[Floats], length: int) -> list[Floats]:
-    """Ticks of `length` rows, about `MOST_TICKS` of them, in stretches long enough to be used."""
+    """Ticks of `length` rows, as many as are looked at, in stretches long enough to be used."""
     blocks = stretches
-    many = sum(map(len, stretches)) // (MOST_TICKS * length)
+    signals = stretches[0].shape[1] if stretches else 1
+    most = min(MOST_TICKS, max(LEAST_TICKS, MOST_PRODUCTS // signals**2))
+    many = sum(map(len, stretches)) // (most * length)
     if many > 0:
         cut = [part[k : k + BLOCK] for part in stretches for k in range(0, len(part), BLOCK)]
         blocks = cut[:: many + 1]
@@ -128,21 +142,21 @@ def _cross_dependence(stretches: list[Floats]) -> Floats | None:
     """Sum of squared correlations between different signals, by lag from 0 on; None: too little."""
     left = [_without_own_past(ticks) for ticks in stretches]
     count = sum(map(len, left))
-    if count <= 8 * MOST_LAGS:
+    if count <= 2 * WINDOW:
         return None
     signals = stretches[0].shape[1]
-    comparisons = max(1, signals * (signals - 1) * (MOST_LAGS + 1))
+    comparisons = max(1, signals * (signals - 1) * (WINDOW + 1))
     noise = float(special.ndtri(CHANCE / (2 * comparisons))) ** 2 / count
 
     def at(lag: int) -> float:
         products = np.zeros((signals, signals))
         for ticks in left:
-            products += ticks[: len(ticks) - lag].T @ ticks[lag:]
+            products += ticks[: max(0, len(ticks) - lag)].T @ ticks[lag:]
         strength = np.square(products / count)
         np.fill_diagonal(strength, 0.0)
         return float((strength[strength > noise] - 1.0 / count).sum())
 
-    return np.array(list(spread(at, range(MOST_LAGS + 1))))
+    return np.array(list(spread(at, range(WINDOW + 1))))
 
 
 def _reach(strength: Floats) -> int:

@@ -29,8 +29,10 @@ Floats = NDArray[np.float64]
 
 LEAST_RANGE = 1e-100
 """Signals that vary by less are left out: their squares are too small for a float."""
-DUPLICATE = 1.0 - 1e-10
-"""Correlation from which on a signal is the same as another one in other units."""
+DUPLICATE = 1.0 - 1e-7
+"""Correlation from which on a signal is another one in other units; exports round both."""
+ALIKE = 1e-3
+"""How far the spreads and ranges of two such signals may differ over the whole recording."""
 
 
 @dataclass(frozen=True)
@@ -188,17 +190,20 @@ def _unusable(survey: SurveyResult, sample: Sequence[Floats]) -> dict[str, str]:
         else:
             seen[one.digest] = one.name
     names = [one.name for one in survey.signals]
-    changes = {one.name: one.changes for one in survey.signals}
-    for first, second in _same_in_other_units(sample, names, dropped):
-        if changes[first] == changes[second]:  # outside the sample too
+    whole = {one.name: one for one in survey.signals}
+    for first, second, factor in _same_in_other_units(sample, names, dropped):
+        # Outside the sample too: spread and range must have the same ratio there.
+        one, two = whole[first], whole[second]
+        ratios = np.array([two.std / one.std, (two.high - two.low) / (one.high - one.low)])
+        if np.all(np.abs(ratios / factor - 1.0) < ALIKE):
             dropped.setdefault(second, f"a duplicate of {first} in other units")
     return {name: dropped[name] for name in names if name in dropped}
 
 
 def _same_in_other_units(
     sample: Sequence[Floats], names: Sequence[str], dropped: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    """Pairs of signals that are linear functions of each other."""
+) -> list[tuple[str, str, float]]:
+    """Pairs of signals that are linear functions of each other, and the size of the factor."""
     kept = [k for k, name in enumerate(names) if name not in dropped]
     rows = np.concatenate([part[:, kept] for part in sample])
     rows = rows[np.isfinite(rows).all(axis=1)]
@@ -206,12 +211,15 @@ def _same_in_other_units(
         return []
     centred = rows - rows.mean(axis=0)
     size = np.abs(centred).max(axis=0)
-    centred = centred / np.where(size > 0, size, 1.0)
-    norm = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    centred = centred / np.where(norm > 0, norm, 1.0)
+    size = np.where(size > 0, size, 1.0)
+    norm = np.sqrt(np.einsum("ij,ij->j", centred / size, centred / size))
+    norm = np.where(norm > 0, norm, 1.0)
+    centred = centred / size / norm
     alike = np.abs(centred.T @ centred) >= DUPLICATE
-    pairs = np.argwhere(np.triu(alike, 1))
-    return [(names[kept[i]], names[kept[j]]) for i, j in pairs]
+    return [
+        (names[kept[i]], names[kept[j]], float(size[j] / size[i] * (norm[j] / norm[i])))
+        for i, j in np.argwhere(np.triu(alike, 1))
+    ]
 
 
 def _check_some_left(kept: Sequence[str], dropped: Mapping[str, str]) -> None:
