@@ -192,10 +192,12 @@ def _unusable(survey: SurveyResult, sample: Sequence[Floats]) -> dict[str, str]:
     names = [one.name for one in survey.signals]
     whole = {one.name: one for one in survey.signals}
     for first, second, factor in _same_in_other_units(sample, names, dropped):
-        # Outside the sample too: spread and range must have the same ratio there.
+        # Outside the sample too: spread and range must have the same ratio there, and what has
+        # few values, which rounding leaves alone, must change equally often.
         one, two = whole[first], whole[second]
         ratios = np.array([two.std / one.std, (two.high - two.low) / (one.high - one.low)])
-        if np.all(np.abs(ratios / factor - 1.0) < ALIKE):
+        as_often = one.values is None or one.changes == two.changes
+        if as_often and np.all(np.abs(ratios / factor - 1.0) < ALIKE):
             dropped.setdefault(second, f"a duplicate of {first} in other units")
     return {name: dropped[name] for name in names if name in dropped}
 

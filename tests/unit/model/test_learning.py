@@ -132,7 +132,7 @@ def test_random_systems_are_recovered(kind):
 
 def test_coefficients_are_those_of_the_system():
     system = random_system(6, seed=3)
-    model = cw.learn(named(system.simulate(10_000, seed=4).values, system.signals))
+    model = cw.learn(named(system.simulate(10_000, seed=4).values, system.signals), every=1)
     for link, strength in system.graph.links.items():
         if abs(strength.value) >= 0.2:
             learnt = model.mechanisms[link.target].coefficients[link]
