@@ -48,7 +48,7 @@ def tigramite(
         Level of both stages.
     threads
         Of linear algebra; None leaves it as it comes. tigramite solves many small problems, for
-        which one thread was measured to be three times as fast as two.
+        which one thread was measured to be up to seven times as fast as two.
     test
         ``linear``: ParCorr. ``rank``: RobustParCorr. ``knn``: CMIknn with its shuffle test.
     **settings
