@@ -228,7 +228,8 @@ class Granger:
     def _given_the_others(test: BulkTest, target: int, chosen: Ints) -> tuple[Floats, Floats]:
         if len(chosen) == 0:
             return np.empty(0), np.empty(0)
-        return test.given_others(target, chosen, len(chosen) - 1)
+        rows = [[*chosen[chosen != one], one, target] for one in chosen]
+        return test.given_sets(chosen[:0], np.array(rows, dtype=np.intp))
 
 
 def normal_scores(values: Floats) -> Floats:

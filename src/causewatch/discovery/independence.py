@@ -57,8 +57,18 @@ class BulkTest(Protocol):
     def windows(self) -> int:
         """Number of samples each test rests on."""
 
-    def given_others(self, target: int, ordered: Ints, depth: int) -> Answer:
-        """Each candidate of `ordered` against the target, given the first `depth` others."""
+    def given_others(
+        self, target: int, ordered: Ints, depth: int, alpha: float
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Each candidate of `ordered` against the target, given the first `depth` others.
+
+        Returns
+        -------
+        values
+            As of a single test.
+        dependent
+            Whether the p-value is at most `alpha`.
+        """
 
     def given_sets(self, shared: Ints, sets: Ints) -> Answer:
         """One test for each row: further conditions (−1: none), then x, then y.
@@ -102,20 +112,18 @@ class PartialCorrelation:
         values, p_values = self.given_sets(NONE, np.array([row], dtype=np.intp))
         return float(values[0]), float(p_values[0])
 
-    def given_others(self, target: int, ordered: Ints, depth: int) -> Answer:
+    def given_others(
+        self, target: int, ordered: Ints, depth: int, alpha: float
+    ) -> tuple[Floats, NDArray[np.bool_]]:
         """See `BulkTest`."""
         values = np.zeros(len(ordered))
-        p_values = np.ones(len(ordered))
-        if not self._varies[target]:
-            return values, p_values
         varies = self._varies[ordered]
-        if not varies.all():
-            # Can only happen at depth 0: there they are found independent and drop out.
-            values[varies], p_values[varies] = self.given_others(target, ordered[varies], depth)
-            return values, p_values
-        values = partial.given_others(self._matrix, target, ordered, depth)
-        freedom = np.full(len(ordered), self.windows - depth - 2)
-        return values, self._settle(values, freedom)
+        if self._varies[target] and varies.any():
+            # A signal without variance drops out at depth 0, unless knowledge requires it.
+            among, depth = ordered[varies], min(depth, int(varies.sum()) - 1)
+            values[varies] = partial.given_others(self._matrix, target, among, depth)
+        limit = partial.critical_value(self.windows - depth - 2, alpha)
+        return values, np.abs(values) >= limit
 
     def given_sets(self, shared: Ints, sets: Ints) -> Answer:
         """See `BulkTest`."""
@@ -145,13 +153,17 @@ class OneByOne:
         self.windows = windows
         self._test = test
 
-    def given_others(self, target: int, ordered: Ints, depth: int) -> Answer:
+    def given_others(
+        self, target: int, ordered: Ints, depth: int, alpha: float
+    ) -> tuple[Floats, NDArray[np.bool_]]:
         """See `BulkTest`."""
         rows = [
             [*[other for other in ordered[: depth + 1] if other != one][:depth], one, target]
             for one in ordered
         ]
-        return self.given_sets(NONE, np.array(rows, dtype=np.intp).reshape(-1, depth + 2))
+        sets = np.array(rows, dtype=np.intp).reshape(-1, depth + 2)
+        values, p_values = self.given_sets(NONE, sets)
+        return values, p_values <= alpha
 
     def given_sets(self, shared: Ints, sets: Ints) -> Answer:
         """See `BulkTest`."""

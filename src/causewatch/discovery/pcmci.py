@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Progress = Callable[[float], None]
 """Told the share of the work done, between 0 and 1."""
+FEW_NUMBERS = 1 << 17
+"""Numbers gathered for one call rather than for several."""
 TIE_DECIMALS = 12
 """Decimals to which the strengths of two candidates must agree to be a tie."""
 
@@ -168,7 +170,9 @@ def run_pcmci(
     report = progress or (lambda share: None)
     parents: list[Ints] = []
     for found in spread(
-        lambda target: find_parents(test, target, level, allowed, required), range(number)
+        lambda target: find_parents(test, target, level, allowed, required),
+        range(number),
+        threads=_is_large(test),
     ):
         parents.append(found)
         report(0.5 * len(parents) / number)
@@ -239,10 +243,9 @@ def find_parents(
     place = np.arange(len(ordered))
     depth = 0
     while len(ordered) > depth:
-        values, p_values = test.given_others(target, ordered, depth)
-        values, p_values = np.where(fixed, 1.0, values), np.where(fixed, 0.0, p_values)
-        smallest = np.minimum(smallest, np.abs(values))
-        stays = p_values <= alpha
+        values, stays = test.given_others(target, ordered, depth, alpha)
+        stays = stays | fixed
+        smallest = np.minimum(smallest, np.where(fixed, 1.0, np.abs(values)))
         # Ties (copies of a signal in other units, say) keep their first order; what differs by
         # rounding only is a tie.
         order = np.lexsort((place[stays], -np.round(smallest[stays], TIE_DECIMALS)))
@@ -275,32 +278,39 @@ def momentary_tests(
 
     def one(target: int) -> None:
         source, lag = np.nonzero(allowed[:, target, :])
+        own = parents[target]
         x = np.asarray(lag * number + source, dtype=np.intp)
+        is_own = np.zeros(number * (2 * test.max_lag + 1) + 1, dtype=bool)  # the last one: none
+        is_own[own] = True
         shifted = np.where(padded[source] >= 0, padded[source] + (lag * number)[:, None], -1)
-        shifted[np.isin(shifted, parents[target])] = -1
+        shifted[is_own[shifted]] = -1
         sets = np.column_stack([shifted, x, np.full_like(x, target)])
         # A link from one of the parents is tested given the other ones; all other links are
-        # tested given all of them, which is what makes the second stage cheap.
-        inside = np.isin(x, parents[target])
-        for rows in _by_size(sets, np.flatnonzero(~inside)):
-            ask(target, source[rows], lag[rows], parents[target], sets[rows])
-        rows = np.flatnonzero(inside)
+        # tested given all of them, which is what makes the second stage cheap in large systems.
+        # In small ones, one call for all of them is cheaper than two.
+        alone = is_own[x] | (len(x) * (len(own) + sets.shape[1]) ** 2 < FEW_NUMBERS)
+        for rows in _by_size(sets, np.flatnonzero(~alone)):
+            ask(target, source[rows], lag[rows], own, sets[rows])
+        rows = np.flatnonzero(alone)
         if len(rows):
-            others = np.where(parents[target] == x[rows, None], -1, parents[target])
-            whole = np.column_stack([others, sets[rows]])
-            ask(target, source[rows], lag[rows], parents[target][:0], whole)
+            others = np.where(own == x[rows, None], -1, own)
+            ask(target, source[rows], lag[rows], own[:0], np.column_stack([others, sets[rows]]))
 
     def ask(target: int, source: Ints, lag: Ints, shared: Ints, sets: Ints) -> None:
         answer = test.given_sets(shared, _packed(sets))
         value[source, target, lag], p_value[source, target, lag] = answer
 
-    for done, _ in enumerate(spread(one, range(number)), start=1):
+    for done, _ in enumerate(spread(one, range(number), threads=_is_large(test)), start=1):
         progress(done / number)
     return value, p_value
 
 
+def _is_large(test: BulkTest) -> bool:
+    return test.signals * test.max_lag > 300
+
+
 def _by_size(sets: Ints, rows: Ints) -> list[Ints]:
-    """`rows` in groups with about equally many conditions, which need little padding."""
+    """`rows` in groups with about equally many conditions, so that little is padded."""
     size = ((sets[rows] >= 0).sum(axis=1) + 3) // 4
     return [rows[size == one] for one in np.unique(size)]
 

@@ -34,15 +34,18 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def spread(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def spread(
+    work: Callable[[Item], Result], items: Iterable[Item], *, threads: bool = True
+) -> Iterator[Result]:
     """``work(item)`` for every item, in the order of the items.
 
     Only a few items are taken ahead, so `items` may be a generator over more data than fits into
-    memory. `work` must spend its time in numpy, which lets other threads run meanwhile.
+    memory. `work` must spend its time in numpy, which lets other threads run meanwhile. Where
+    one piece of work takes less than a few milliseconds, threads cost more than they bring.
     """
     cores = _cores()
     with _controller().limit(limits=1, user_api="blas"):
-        if cores == 1:
+        if cores == 1 or not threads:
             yield from map(work, items)
             return
         with ThreadPoolExecutor(cores) as pool:

@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 from causewatch.kernels import doubled
 from causewatch.kernels.doubled import Doubled
 
-__all__ = ["DELICATE", "NO_VARIANCE", "given_others", "given_sets", "p_values"]
+__all__ = ["DELICATE", "NO_VARIANCE", "critical_value", "given_others", "given_sets", "p_values"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -49,6 +49,17 @@ def p_values(values: Floats, freedom: NDArray[np.int64]) -> Floats:
     tails = np.asarray(2.0 * special.stdtr(freedom, -ratio), dtype=np.float64)
     tails[~usable] = 1.0
     return tails
+
+
+def critical_value(freedom: int, alpha: float) -> float:
+    """The smallest partial correlation whose two-sided p-value is at most `alpha`.
+
+    Infinite below one degree of freedom: nothing is significant there.
+    """
+    if freedom < 1:
+        return np.inf
+    ratio = float(special.stdtrit(freedom, 1.0 - alpha / 2.0))
+    return ratio / float(np.sqrt(freedom + ratio * ratio))
 
 
 def given_others(matrix: Doubled, target: int, ordered: Ints, depth: int) -> Floats:
