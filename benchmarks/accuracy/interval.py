@@ -36,8 +36,8 @@ RESULTS = Path(__file__).parent / "results" / "interval.csv"
 SIGNALS, ROWS = 10, 2000
 TRUE_LAGS = (1, 3, 6)
 SLOWED = (1, 5, 7, 20, 60)
-SEEDS = range(7100, 7102)
-"""Seeds of this benchmark and of nothing else: nothing was tuned on them."""
+SEEDS = range(7500, 7502)
+"""Take new ones after changing the rule: 7100–7101 and 7300–7301 have served to improve it."""
 FIXED: tuple[Setting, ...] = tuple(
     (every, lag) for every in (1, 2, 5, 10, 20, 50) for lag in (1, 2, 3, 5, 8)
 )
