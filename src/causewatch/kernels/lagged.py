@@ -40,8 +40,11 @@ def row_products(rows: Floats, reach: int) -> Doubled:
     width = rows.shape[1]
     total: Doubled = (np.zeros((reach + 1, width, width)), np.zeros((reach + 1, width, width)))
 
+    # Pieces are short enough for every core to get some, and for sums without rounding.
+    length = int(np.clip((len(rows) - reach) // 4, 512, doubled.MOST_ROWS))
+
     def piece(start: int) -> Doubled:
-        stop = min(start + doubled.MOST_ROWS, len(rows))
+        stop = min(start + length, len(rows))
         cut = doubled.slices(rows[start - reach : stop])
         now = cut[reach:]
         parts = [
@@ -49,7 +52,7 @@ def row_products(rows: Floats, reach: int) -> Doubled:
         ]
         return np.stack([part[0] for part in parts]), np.stack([part[1] for part in parts])
 
-    for part in spread(piece, range(reach, len(rows), doubled.MOST_ROWS)):
+    for part in spread(piece, range(reach, len(rows), length)):
         total = doubled.add(total, part)
     return total
 

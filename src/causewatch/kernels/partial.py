@@ -11,6 +11,8 @@ correlation 0 with everything**.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
@@ -51,6 +53,7 @@ def p_values(values: Floats, freedom: NDArray[np.int64]) -> Floats:
     return tails
 
 
+@cache
 def critical_value(freedom: int, alpha: float) -> float:
     """The smallest partial correlation whose two-sided p-value is at most `alpha`.
 
@@ -84,8 +87,7 @@ def given_others(matrix: Doubled, target: int, ordered: Ints, depth: int) -> Flo
         return np.asarray(np.clip(high[ordered, target] / scale, -1.0, 1.0))
     values = np.zeros(len(ordered))
     first = np.append(ordered[: depth + 1], target)
-    block = high[np.ix_(first, first)]
-    factor, failed = lapack.dpotrf(block, lower=1)
+    factor, failed = lapack.dpotrf(high[first[:, None], first], lower=1)
     delicate = np.ones(len(ordered), dtype=bool)
     if failed == 0:
         inverse, _ = lapack.dpotri(factor, lower=1)
@@ -102,7 +104,7 @@ def given_others(matrix: Doubled, target: int, ordered: Ints, depth: int) -> Flo
         if failed == 0:
             columns = np.append(rest, target)
             factor = np.asfortranarray(factor[:depth, :depth])
-            projected, _ = lapack.dtrtrs(factor, high[np.ix_(given, columns)], lower=1)
+            projected, _ = lapack.dtrtrs(factor, high[given[:, None], columns], lower=1)
             variance = diagonal[columns] - np.einsum("ij,ij->j", projected, projected)
             left = variance / diagonal[columns]
             safe = np.maximum(variance, np.finfo(float).tiny)
@@ -112,6 +114,8 @@ def given_others(matrix: Doubled, target: int, ordered: Ints, depth: int) -> Flo
             unsafe = bool(np.any(pivots < DELICATE)) or left[-1] < DELICATE
             delicate[depth + 1 :] = unsafe | (left[:-1] < DELICATE)
     again = np.flatnonzero(delicate)
+    if len(again) == 0:
+        return np.clip(values, -1.0, 1.0)
     sets = np.empty((len(again), depth + 2), dtype=np.intp)
     for row, place in enumerate(again.tolist()):
         sets[row, :depth] = np.delete(ordered[: depth + 1], min(place, depth))
@@ -206,6 +210,8 @@ def _factorise(block: Floats) -> Floats:
 
 def _eliminate(matrix: Doubled, shared: Ints, sets: Ints) -> Floats:
     """As :func:`given_sets`, by Gaussian elimination in double-double."""
+    if len(sets) == 0:
+        return np.empty(0)
     together = np.broadcast_to(shared, (len(sets), len(shared)))
     whole = np.concatenate([together, sets], axis=1)
     values = np.empty(len(whole))
