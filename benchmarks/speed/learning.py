@@ -1,7 +1,7 @@
 """How long discovery takes, next to tigramite and jax-pcmci in the same run.
 
-Usage: ``python -m benchmarks.speed.learning [--quick]``. A full run takes about ten minutes on two
-idle cores and writes its tables to ``docs/benchmarks.md``.
+Usage: ``python -m benchmarks.speed.learning [--quick|--headline]``. A full run takes about ten
+minutes on two idle cores and writes its tables to ``docs/benchmarks.md``.
 """
 
 from __future__ import annotations
@@ -36,11 +36,19 @@ __all__: list[str] = []
 
 Floats = NDArray[np.float64]
 Maker = Callable[[int, int, int], Floats]
+Case = tuple[str, Maker, tuple[int, int, int], int, int]
+"""Recording, its maker, size, and how often tigramite and causewatch are run."""
 ALPHA = 0.05
 
 
 def main() -> None:
-    quick: bool = options(__doc__).quick
+    about = "only 33 × 2,000 × 5 next to tigramite; does not write the docs page"
+    chosen = options(__doc__, headline={"action": "store_true", "help": about})
+    quick: bool = chosen.quick
+    if chosen.headline:
+        print(machine("tigramite"))
+        next_to_peers(True, [("random", random_linear, (33, 2000, 5), 2, 10)])
+        return
     parts = [
         machine("tigramite", "jax-pcmci", "jax"),
         "### Next to tigramite and jax-pcmci",
@@ -55,10 +63,9 @@ def main() -> None:
     publish("learning", "\n\n".join(parts), quick=quick)
 
 
-def next_to_peers(quick: bool) -> str:
+def next_to_peers(quick: bool, only: list[Case] | None = None) -> str:
     """Times and ratios on the same rows."""
-    # Recording, size, and how often tigramite and causewatch are run.
-    grid: list[tuple[str, Maker, tuple[int, int, int], int, int]] = [
+    grid: list[Case] = [
         ("random", random_linear, (10, 1000, 3), 3, 10),
         ("random", random_linear, (33, 2000, 5), 2, 10),
         ("plant-like", plant_like, (33, 2000, 5), 1, 10),
@@ -69,6 +76,7 @@ def next_to_peers(quick: bool) -> str:
             ("random", random_linear, (10, 1000, 3), 2, 5),
             ("random", random_linear, (20, 1000, 3), 1, 5),
         ]
+    grid = only or grid
     lines, others = [], []
     causewatch.pcmci(random_linear(5, 200, 2), max_lag=2)
     for name, make, (signals, rows, lag), theirs, ours in grid:
