@@ -160,8 +160,7 @@ def scatter(windows: Doubled, count: int, width: int) -> tuple[Doubled, Floats]:
         factor = scale[part, None] * scale[None, :]
         high[part], low[part] = centred[0] * factor, centred[1] * factor
 
-    for _ in spread(
-        piece, [(lag, k, k + step) for lag in range(lags) for k in range(0, width - 1, step)]
-    ):
+    pieces = [(lag, k, k + step) for lag in range(lags) for k in range(0, width - 1, step)]
+    for _ in spread(piece, pieces, threads=size > 1000):
         pass
     return (high, low), scale
