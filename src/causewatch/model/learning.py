@@ -1,15 +1,13 @@
 """From a recording of normal operation to a `NormalModel`.
 
-The recording is read three times, each time in pieces, and never held in memory as a whole (except
+The recording is read twice, each time in pieces, and never held in memory as a whole (except
 by the `paper` preset, whose rule for the interval needs all rows at once, and by independence
 tests other than the linear one):
 
 1. a *survey*: what each signal is like, whether the recording looks normal, a sample of its rows
    from which interval and lag are chosen;
 2. *moments*: rows become ticks, ticks become lagged moments, from which graph and coefficients
-   follow;
-3. nothing more is read for the linear test: what the report says about residuals comes from a
-   sample of ticks kept during the second pass.
+   follow; a sample of ticks is kept for what the report says about residuals.
 """
 
 from __future__ import annotations
