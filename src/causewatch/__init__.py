@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from causewatch.explain import draw
     from causewatch.graph import CausalGraph, Link, Strength
     from causewatch.model import Mechanism, NormalModel, learn, load
+    from causewatch.monitor import Alarm, AlarmSettings, Monitor, Tick
     from causewatch.preprocess import Finding
 
 _HOME = {
@@ -26,12 +27,15 @@ _HOME = {
     "causewatch.explain": ("draw",),
     "causewatch.graph": ("CausalGraph", "Link", "Strength"),
     "causewatch.model": ("Mechanism", "NormalModel", "learn", "load"),
+    "causewatch.monitor": ("Alarm", "AlarmSettings", "Monitor", "Tick"),
     "causewatch.preprocess": ("Finding",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __version__ = version("causewatch")
 __all__ = [
+    "Alarm",
+    "AlarmSettings",
     "CausalGraph",
     "CausewatchError",
     "Finding",
@@ -39,9 +43,11 @@ __all__ = [
     "LaggedMoments",
     "Link",
     "Mechanism",
+    "Monitor",
     "NormalModel",
     "Sample",
     "Strength",
+    "Tick",
     "TimeTable",
     "draw",
     "learn",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["fit_from_covariance", "fit_from_rows", "lagged_columns"]
+__all__ = ["fit_from_covariance", "fit_from_rows", "lagged_columns", "lagged_scatter"]
 
 Floats = NDArray[np.float64]
 
+PIECE = 2048
+"""Windows worked on at a time."""
 SINGULAR = 1e-10
 """Eigenvalues of a correlation matrix below this share of the largest count as zero."""
 
@@ -55,3 +59,30 @@ def lagged_columns(
         ]
         or [np.empty((stop - start, 0))]
     )
+
+
+def lagged_scatter(stretches: Sequence[Floats], max_lag: int) -> tuple[Floats, Floats, int]:
+    """Centred products and means of all lagged columns (index ``lag·N + column``), and windows.
+
+    Windows with a missing value are left out. Taken in pieces, so that the lagged columns of a long
+    recording are never all in memory.
+    """
+    width = stretches[0].shape[1] * (max_lag + 1) if stretches else 0
+    products, sums, count = np.zeros((width, width)), np.zeros(width), 0
+    shift: Floats | None = None
+    for rows in stretches:
+        for start in range(max_lag, len(rows), PIECE):
+            now = np.arange(start, min(start + PIECE, len(rows)))
+            window = np.concatenate([rows[now - lag] for lag in range(max_lag + 1)], axis=1)
+            window = window[np.isfinite(window).all(axis=1)]
+            if not len(window):
+                continue
+            if shift is None:
+                shift = window.mean(axis=0)
+            window = window - shift
+            products += window.T @ window
+            sums += window.sum(axis=0)
+            count += len(window)
+    if shift is None:
+        return products, np.zeros(width), 0
+    return products - np.outer(sums, sums) / count, shift + sums / count, count

@@ -48,6 +48,8 @@ class Taken:
         Their lagged moments.
     sample
         Stretches of ticks, spread over the recording.
+    last
+        The last ticks, guarded signals included, for alarm limits and habits.
     count, missing
         How many ticks there are, and how many of their values are missing.
     """
@@ -55,6 +57,7 @@ class Taken:
     ticks: TickSource
     moments: LaggedMoments
     sample: list[Floats]
+    last: list[Floats]
     count: int
     missing: int
 

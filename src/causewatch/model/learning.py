@@ -7,21 +7,25 @@ tests other than the linear one):
 1. a *survey*: what each signal is like, whether the recording looks normal, a sample of its rows
    from which interval and lag are chosen;
 2. *moments*: rows become ticks, ticks become lagged moments, from which graph and coefficients
-   follow; a sample of ticks is kept for what the report says about residuals.
+   follow; a sample of ticks is kept for what the report says about residuals, and the last ones
+   for the alarm limits.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import TableSource, TimeTable, open_table, parse_duration
+from causewatch.data import TableSource, TimeTable, format_duration, open_table, parse_duration
+from causewatch.detectors import GuardRanges, Limits, habits_of, published_limits
+from causewatch.detectors.equations import LEAST_SPREAD
 from causewatch.discovery import (
     TESTS,
     Discoverer,
@@ -36,9 +40,12 @@ from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
 from causewatch.model.account import Taken, findings_of, provenance_of
 from causewatch.model.fitting import fit_as_published, fit_mechanisms
 from causewatch.model.layout import positions
-from causewatch.model.normal import NormalModel
+from causewatch.model.normal import Mechanism, NormalModel
+from causewatch.model.watching import Fared, Watching, prepare
 from causewatch.preprocess import (
     BlockSample,
+    Finding,
+    LastRows,
     Preprocessing,
     Survey,
     SurveyResult,
@@ -61,6 +68,13 @@ KNN_ALPHA = 0.01  # a p-value from shuffles as small as the default would take t
 PAPER_ALPHA = 0.05
 PARENTS_ALPHA = 0.2
 """Level of PCMCI's first stage: generous, so that no true parent is lost (ADR 0007)."""
+CALIBRATION_TICKS = 100_000
+CALIBRATION_VALUES = 16_000_000
+"""At most so many of the last ticks, and values in them, decide the alarm limits."""
+FALSE_ALARM_EVERY = 86_400.0
+"""Seconds between two false alarms where times are known; else half of the recording."""
+GAP = 5.0
+"""A new stretch begins after so many intervals without a row."""
 LearnProgress = Callable[[str, float | None], None]
 """Told what is being done, and the share of it that is done (None: not known)."""
 
@@ -73,6 +87,8 @@ def learn(
     max_lag: int | None = None,
     alpha: float | None = None,
     knowledge: Knowledge | str | os.PathLike[str] | None = None,
+    calibrate: Any = None,
+    false_alarm_every: float | str | None = None,
     method: str | Discoverer = "pcmci",
     test: str = "linear",
     fdr: bool = False,
@@ -99,6 +115,12 @@ def learn(
         given.
     knowledge
         What is known about the plant, or the path of a knowledge file.
+    calibrate
+        A second recording of normal operation, in the same forms as `normal`, that decides the
+        alarm limits; without it a held-out part of `normal` does.
+    false_alarm_every
+        Expected time between two false alarms, in seconds or as text (``"1d"``). A day if not
+        given, or half of the recording where rows have no times.
     method
         ``pcmci``, ``granger``, or any `Discoverer`.
     test
@@ -124,12 +146,18 @@ def learn(
     if preset not in PRESETS:
         raise UnknownNameError(preset, "preset", PRESETS)
     every = parse_duration(every) if isinstance(every, str) else every
+    if isinstance(false_alarm_every, str):
+        false_alarm_every = parse_duration(false_alarm_every)
+    if false_alarm_every is not None and not 0 < false_alarm_every < float("inf"):
+        msg = f"--false-alarm-every is {false_alarm_every:g} s; it must be a positive time."
+        raise SettingError(msg)
     tell = progress or (lambda what, share: None)
     known = knowledge or Knowledge()
     if not isinstance(known, Knowledge):
         known = load_knowledge(known)
     discoverer = _discoverer(method, preset, alpha, test, fdr, seed)
     source = open_table(normal, **reading)
+    second = None if calibrate is None else open_table(calibrate, **reading)
 
     survey, sample, whole = _survey(source, preset, tell)
     log.info("read %d rows in %d stretches", survey.rows, survey.stretches)
@@ -144,7 +172,8 @@ def learn(
         plan.signals, plan.max_lag, _min_lag(discoverer), known=source.signals
     )
 
-    taken = _take_moments(source, plan, survey.rows, tell)
+    guarded = _guarded(survey, plan)
+    taken = _take_moments(source, plan, guarded, survey.rows, tell)
     log.info("%d ticks, %d whole windows", taken.count, taken.moments.windows)
     graph = discoverer.discover(
         taken.ticks,
@@ -162,7 +191,10 @@ def learn(
     spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
     groups = known.groups_for(plan.signals)
     tell("checking assumptions", None)
-    return NormalModel(
+    findings = findings_of(
+        source, survey, plan, taken, graph, mechanisms, _alpha(preset, test, alpha)
+    )
+    lines = NormalModel(
         preset=preset,
         preprocessing=plan,
         graph=graph,
@@ -172,10 +204,9 @@ def learn(
         interval=source.interval,
         clock=source.clock,
         knowledge=known,
-        report=tuple(
-            findings_of(source, survey, plan, taken, graph, mechanisms, _alpha(preset, test, alpha))
-        ),
+        report=tuple(findings),
         positions=positions(graph, groups),
+        watching=_bare_watching(source, survey, plan, guarded, taken, mechanisms, spreads),
         provenance=provenance_of(
             source,
             survey,
@@ -190,9 +221,97 @@ def learn(
                 "seed": seed,
                 "every": every,
                 "max_lag": max_lag,
+                "false_alarm_every": false_alarm_every,
             },
         ),
     )
+    tell("learning alarm limits", None)
+    ticks = [rows[:, : len(plan.signals)] for rows in taken.last]
+    if preset == "paper":
+        limits = published_limits(np.concatenate(ticks), lines.equations)
+        return replace(lines, watching=replace(lines.watching, published=limits))
+    return _with_limits(lines, ticks, second, false_alarm_every, tell)
+
+
+def _with_limits(
+    model: NormalModel,
+    ticks: Sequence[Floats],
+    second: TableSource | None,
+    false_alarm_every: float | None,
+    tell: LearnProgress,
+) -> NormalModel:
+    """The model with the limits of the default detector."""
+    plan = model.preprocessing
+    apart: list[Floats] = []
+    if second is not None:
+        last = LastRows(_most_ticks(len(plan.signals)))
+        for chunk in TickSource(second, plan).chunks():
+            last.update(chunk)
+        apart = last.stretches()
+        if not any(len(rows) > plan.max_lag for rows in apart):
+            msg = "--calibrate: the second recording is too short to learn alarm limits from."
+            raise NotEnoughDataError(msg)
+    wanted = false_alarm_every
+    if wanted is None and model.clock != "rows":
+        wanted = FALSE_ALARM_EVERY
+    length = sum(map(len, apart or ticks))
+    equations, limits, fared = prepare(
+        model.equations,
+        ticks,
+        apart,
+        centre=np.array([model.centre[name] for name in plan.signals]),
+        scale=np.array([max(model.scale[name], 1e-300) for name in plan.signals]),
+        false_alarm_every=max(2.0, wanted / plan.every if wanted else length / 2),
+        progress=lambda share: tell("learning alarm limits", share),
+    )
+    watching = replace(
+        model.watching,
+        limits=limits,
+        curves=equations.curves,
+        switches=equations.switches,
+        spread=equations.spread,
+        fared=fared,
+    )
+    added = _limit_findings(limits, fared, plan.every, asked=false_alarm_every is not None)
+    return replace(model, watching=watching, report=(*model.report, *added))
+
+
+def _limit_findings(
+    limits: Limits, fared: Fared | None, every: float, *, asked: bool
+) -> list[Finding]:
+    """What is to be said about the alarm limits."""
+    findings = []
+    if limits.false_alarm_every > 1.01 * limits.supported:
+        wanted = format_duration(limits.false_alarm_every * every)
+        findings.append(
+            Finding(
+                kind="false_alarm_every",
+                severity="warning" if asked else "info",
+                text=f"One false alarm in {wanted} {'was asked for' if asked else 'is the aim'},"
+                f" but the normal recording supports at most one in"
+                f" {format_duration(limits.supported * every)}.",
+                meaning="The limits are extrapolated; false alarms may come more often.",
+                remedy="Give a longer recording, or a second one with --calibrate.",
+            )
+        )
+    if fared is not None:
+        often = fared.ticks / max(1, fared.alarms) < 0.5 * min(
+            limits.false_alarm_every, limits.supported
+        )
+        findings.append(
+            Finding(
+                kind="calibration",
+                severity="warning" if often and fared.alarms > 1 else "info",
+                text=f"In the second recording ({format_duration(fared.ticks * every)}) limits from"
+                f" the first one alone would have raised {fared.alarms} alarms and been passed"
+                f" {fared.share:.1%} of the time; it moved them by a factor of {fared.factor:.2f}.",
+                meaning="The second recording decides the limits.",
+                remedy="If it moved them much, the two recordings differ: learn from both."
+                if often
+                else "",
+            )
+        )
+    return findings
 
 
 def _alpha(preset: str, test: str, alpha: float | None) -> float:
@@ -269,25 +388,75 @@ def _joined(chunks: list[TimeTable], source: TableSource) -> TimeTable:
     )
 
 
+def _most_ticks(columns: int) -> int:
+    return min(CALIBRATION_TICKS, CALIBRATION_VALUES // max(1, columns))
+
+
+def _guarded(survey: SurveyResult, plan: Preprocessing) -> tuple[str, ...]:
+    """Signals without a mechanism whose range can be watched."""
+    known = {one.name for one in survey.signals if one.count > 0}
+    return tuple(name for name in plan.dropped if name in known)
+
+
+def _bare_watching(
+    source: TableSource,
+    survey: SurveyResult,
+    plan: Preprocessing,
+    guarded: tuple[str, ...],
+    taken: Taken,
+    mechanisms: Mapping[str, Mechanism],
+    spreads: Floats,
+) -> Watching:
+    """What watching needs, as far as it does not depend on the detector."""
+    whole = {one.name: one for one in survey.signals}
+    spread = np.array([mechanisms[name].spread for name in plan.signals])
+    least = np.maximum(LEAST_SPREAD * spreads, 1e-300)
+    return Watching(
+        limits=None,
+        published=None,
+        curves=None,
+        switches=None,
+        spread=np.maximum(spread, least),
+        guarded=guarded,
+        ranges=GuardRanges(
+            low=np.array([whole[name].low for name in guarded], dtype=np.float64),
+            high=np.array([whole[name].high for name in guarded], dtype=np.float64),
+        ),
+        habits=habits_of(taken.last, survey.rows / max(1, taken.count)),
+        gap=GAP * source.interval,
+    )
+
+
 def _take_moments(
-    source: TableSource, plan: Preprocessing, rows: int, tell: LearnProgress
+    source: TableSource,
+    plan: Preprocessing,
+    guarded: tuple[str, ...],
+    rows: int,
+    tell: LearnProgress,
 ) -> Taken:
     """Second pass: ticks and their lagged moments."""
+    number = len(plan.signals)
     ticks = TickSource(source, plan)
+    # Guarded signals come along, but no moments are taken of them.
+    wide = TickSource(source, replace(plan, signals=(*plan.signals, *guarded)))
     moments = LaggedMoments(plan.signals, max_lag=plan.max_lag)
     whole = plan.step is not None  # the published fit needs every tick
-    sample = BlockSample(len(plan.signals), most=1 << 40 if whole else 16)
+    sample = BlockSample(number, most=1 << 40 if whole else 16)
+    last = LastRows(1 << 62 if whole else _most_ticks(number + len(guarded)))
     expected = max(1.0, rows * source.interval / plan.every)
     count = missing = 0
-    for chunk in ticks.chunks():
-        for piece in chunk.stretches():
-            if not (chunk.continues and piece.start == 0):
+    for chunk in wide.chunks():
+        last.update(chunk)
+        narrow = replace(chunk, signals=plan.signals, values=chunk.values[:, :number])
+        for piece in narrow.stretches():
+            if not (narrow.continues and piece.start == 0):
                 moments.new_stretch()
-            moments.update(chunk.values[piece])
-        sample.update(chunk)
-        count += len(chunk)
-        missing += int(np.isnan(chunk.values).sum())
+            moments.update(narrow.values[piece])
+        sample.update(narrow)
+        count += len(narrow)
+        missing += int(np.isnan(narrow.values).sum())
         tell("taking moments", min(1.0, count / expected))
+    ticks.held = wide.held[:number]
     if moments.windows == 0:
         msg = (
             f"No {moments.reach + 1} ticks in a row are free of gaps and missing values"
@@ -295,4 +464,4 @@ def _take_moments(
             " recording, a shorter --max-lag, or --ignore the signals that are mostly missing."
         )
         raise NotEnoughDataError(msg)
-    return Taken(ticks, moments, sample.stretches(), count, missing)
+    return Taken(ticks, moments, sample.stretches(), last.stretches(), count, missing)

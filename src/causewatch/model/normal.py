@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from causewatch.detectors import Equations
 from causewatch.discovery import Knowledge
 from causewatch.graph import CausalGraph, Link
+from causewatch.model.watching import Watching
 from causewatch.preprocess import Finding, Preprocessing
 
 __all__ = ["Mechanism", "NormalModel", "Provenance"]
@@ -96,6 +101,8 @@ class NormalModel:
         Data quality and assumptions: what was found, what it means, what to do.
     positions
         Where each signal stands in pictures of the graph.
+    watching
+        Alarm limits, habits of the signals, and what else watching needs.
     provenance
         Where the model comes from.
     """
@@ -111,7 +118,26 @@ class NormalModel:
     knowledge: Knowledge
     report: tuple[Finding, ...]
     positions: Mapping[str, tuple[float, float]]
+    watching: Watching
     provenance: Provenance
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The mechanisms as arrays, for code that runs at every tick."""
+        place = {name: k for k, name in enumerate(self.signals)}
+        links = list(self.graph)
+        return Equations(
+            signals=len(self.signals),
+            max_lag=self.preprocessing.max_lag,
+            source=np.array([place[link.source] for link in links], dtype=np.intp),
+            target=np.array([place[link.target] for link in links], dtype=np.intp),
+            lag=np.array([link.lag for link in links], dtype=np.intp),
+            coefficient=np.array([self.mechanisms[k.target].coefficients[k] for k in links]),
+            intercept=np.array([self.mechanisms[name].intercept for name in self.signals]),
+            spread=self.watching.spread,
+            curves=self.watching.curves,
+            switches=self.watching.switches,
+        )
 
     @property
     def signals(self) -> tuple[str, ...]:

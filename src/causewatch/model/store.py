@@ -17,11 +17,12 @@ from causewatch.discovery import Knowledge
 from causewatch.errors import CausewatchError, ModelFileError, shorten
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.model.normal import Mechanism, NormalModel, Provenance
+from causewatch.model.store_watching import read_watching, watching_arrays, watching_content
 from causewatch.preprocess import Finding, Preprocessing
 
 __all__ = ["load", "save"]
 
-KIND, VERSION = "model", 1
+KIND, VERSION = "model", 2
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -68,6 +69,39 @@ class _Settings(_Strict):
     seed: int
     every: Finite | None
     max_lag: int | None
+    false_alarm_every: Finite | None
+
+
+class _Memories(_Strict):
+    means: list[Annotated[int, Field(ge=1, le=100_000)]]
+    variances: list[Annotated[int, Field(ge=1, le=100_000)]]
+    coefficients: list[Annotated[int, Field(ge=1, le=100_000)]]
+    level: bool
+
+
+class _Limits(_Strict):
+    memories: _Memories
+    overall: Positive
+    false_alarm_every: Positive
+    supported: Positive
+    recent: Annotated[int, Field(ge=2, le=100_000)]
+
+
+class _Fared(_Strict):
+    ticks: Count
+    alarms: Count
+    share: Finite
+    factor: Finite
+
+
+class _Watching(_Strict):
+    limits: _Limits | None
+    published: bool
+    guarded: list[Name]
+    gap: Positive
+    ticks: Count
+    rows_per_tick: Positive
+    fared: _Fared | None
 
 
 class _Provenance(_Strict):
@@ -89,6 +123,7 @@ class _Content(_Strict):
     clock: Literal["naive", "utc", "elapsed", "rows"]
     knowledge: dict[str, Any]
     report: list[_Finding]
+    watching: _Watching
     provenance: _Provenance
 
 
@@ -103,6 +138,7 @@ def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
         "clock": model.clock,
         "knowledge": model.knowledge.to_dict(),
         "report": [finding.to_dict() for finding in model.report],
+        "watching": watching_content(model.watching),
         "provenance": asdict(model.provenance),
     }
     mechanisms = [model.mechanisms[name] for name in model.signals]
@@ -119,6 +155,7 @@ def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
         "centre": np.array([model.centre[name] for name in model.signals]),
         "scale": np.array([model.scale[name] for name in model.signals]),
         "positions": np.array([model.positions[name] for name in model.signals]),
+        **watching_arrays(model.watching),
     }
     write_archive(path, KIND, VERSION, content, arrays)
 
@@ -128,6 +165,10 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
     content, arrays = read_archive(path, KIND, VERSION)
     name = shorten(Path(path).name)
     try:
+        if "watching" not in content:
+            reason = "an older release wrote it, without alarm limits; learn it again"
+            msg = f"{name!r} is not a usable model ({reason})."
+            raise ModelFileError(msg)
         checked = _Content.model_validate(content)
         _check_arrays(arrays, checked.preprocessing)
         return _build(checked, arrays)
@@ -135,6 +176,8 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         reason = f"{where}: {first['msg']}"
+    except ModelFileError:
+        raise
     except (CausewatchError, KeyError, TypeError, ValueError, AttributeError) as error:
         reason = str(error)
     msg = f"{name!r} is not a usable model ({shorten(reason, 120)})."
@@ -210,6 +253,7 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
         clock=content.clock,
         knowledge=Knowledge.from_dict(content.knowledge),
         report=tuple(Finding.from_dict(one.model_dump()) for one in content.report),
+        watching=read_watching(content.watching.model_dump(), arrays, len(names), len(links)),
         positions={
             name: (x, y) for name, (x, y) in zip(names, arrays["positions"].tolist(), strict=True)
         },

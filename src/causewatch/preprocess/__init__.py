@@ -8,7 +8,7 @@ from causewatch.preprocess.plan import (
     default_preprocessing,
     paper_preprocessing,
 )
-from causewatch.preprocess.sample import BlockSample
+from causewatch.preprocess.sample import BlockSample, LastRows
 from causewatch.preprocess.survey import SignalSummary, Survey, SurveyResult
 from causewatch.preprocess.survey_quality import quality_findings
 from causewatch.preprocess.ticks import MOST_HELD, Averager, Decimator, Ticker, TickSource
@@ -20,6 +20,7 @@ __all__ = [
     "Decimator",
     "Finding",
     "IntervalChoice",
+    "LastRows",
     "PaperChoice",
     "Preprocessing",
     "Severity",

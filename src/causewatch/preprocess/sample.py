@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from causewatch.data.table import TimeTable
 
-__all__ = ["BlockSample"]
+__all__ = ["BlockSample", "LastRows"]
 
 Floats = NDArray[np.float64]
 
@@ -79,3 +79,41 @@ class BlockSample:
             self._stride *= 2
             self._kept = [one for one in self._kept if one[0] % self._stride == 0]
             self._rows = sum(len(rows) for _, rows, _ in self._kept)
+
+
+class LastRows:
+    """Keeps the last rows of a recording, stretch by stretch.
+
+    Parameters
+    ----------
+    most
+        Rows kept at most.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._parts: list[tuple[Floats, bool]] = []  # rows, whether a stretch begins with them
+        self._rows = 0
+
+    def update(self, chunk: TimeTable) -> None:
+        """Take in the rows of the next chunk."""
+        for piece in chunk.stretches():
+            rows = chunk.values[piece]
+            if len(rows):
+                self._parts.append((rows, not (chunk.continues and piece.start == 0)))
+                self._rows += len(rows)
+        while self._parts and self._rows - len(self._parts[0][0]) >= self._most:
+            self._rows -= len(self._parts.pop(0)[0])
+        if self._rows > self._most:
+            rows, _ = self._parts[0]
+            self._parts[0] = rows[self._rows - self._most :], True
+            self._rows = self._most
+
+    def stretches(self) -> list[Floats]:
+        """The rows kept, oldest first."""
+        joined: list[list[Floats]] = []
+        for rows, new in self._parts:
+            if new or not joined:
+                joined.append([])
+            joined[-1].append(rows)
+        return [np.concatenate(parts) for parts in joined]

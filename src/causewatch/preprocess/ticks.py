@@ -16,20 +16,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.table import NANOSECONDS, Clock, Note, SourceFile, TableSource, TimeTable
+from causewatch.errors import SettingError
 
-__all__ = ["MOST_HELD", "Averager", "Decimator", "TickSource", "Ticker"]
+__all__ = ["MOST_HELD", "Averager", "Decimator", "FullTick", "TickSource", "Ticker"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 MOST_HELD = 5
 """Ticks for which the last value of a signal is held where it is missing."""
+
+
+class FullTick(NamedTuple):
+    """A tick and what it was made of.
+
+    Attributes
+    ----------
+    time
+        Of the last row in it.
+    values
+        By signal.
+    new_stretch
+        Whether a stretch begins with it.
+    fresh
+        By signal: whether a value of its own was there; otherwise it was held, or is missing. Not
+        to be written to.
+    rows
+        How many rows it was made of; 0 for a tick without any.
+    """
+
+    time: int
+    values: Floats
+    new_stretch: bool
+    fresh: Bools
+    rows: int
 
 
 class Ticker(Protocol):
@@ -49,6 +76,18 @@ class Ticker(Protocol):
 
     def flush(self) -> list[tuple[int, Floats, bool]]:
         """The tick still open, if it is to be kept: there are no more rows."""
+
+    def take(self, time: int, values: Floats, new_stretch: bool = False) -> list[FullTick]:
+        """As `row`, with what each tick was made of."""
+
+    def finish(self) -> list[FullTick]:
+        """As `flush`, with what the tick was made of."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything the future depends on: arrays, whole numbers, None."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a snapshot: the future is bitwise the same as without interruption."""
 
 
 class Averager:
@@ -76,6 +115,8 @@ class Averager:
         self._least = -(-expected // 2)
         self._hold = hold
         self._signals = signals
+        self._all = _read_only(np.ones(signals, dtype=np.bool_))
+        self._none = _read_only(np.zeros(signals, dtype=np.bool_))
         self._begin()
 
     def _begin(self) -> None:
@@ -85,7 +126,10 @@ class Averager:
         self._closed = False  # whether the last row completed its tick
         self._rows = 0  # rows in the open tick
         self._sum = np.zeros(self._signals)
+        # Values in it by signal, from rows that lack some, and the number of rows that lack none:
+        # those need no counting by signal.
         self._count = np.zeros(self._signals, dtype=np.int64)
+        self._full = 0
         self._time = 0  # time of the last row
         self._emitted: int | None = None  # number of the last tick given out
         self._last = np.full(self._signals, np.nan)  # last value of each signal and its age
@@ -95,7 +139,15 @@ class Averager:
         self, time: int, values: Floats, new_stretch: bool = False
     ) -> list[tuple[int, Floats, bool]]:
         """See `Ticker`."""
-        done = self.flush() if new_stretch else []
+        return _plain(self.take(time, values, new_stretch))
+
+    def flush(self) -> list[tuple[int, Floats, bool]]:
+        """See `Ticker`."""
+        return _plain(self.finish())
+
+    def take(self, time: int, values: Floats, new_stretch: bool = False) -> list[FullTick]:
+        """See `Ticker`."""
+        done = self.finish() if new_stretch else []
         if self._origin is None:
             self._origin = time
         place = time - self._origin + self._interval // 2
@@ -107,8 +159,12 @@ class Averager:
             done += self._emit()
             self._tick = tick
         present = np.isfinite(values)
-        self._sum[present] += values[present]
-        self._count += present
+        if np.count_nonzero(present) == self._signals:
+            self._sum += values
+            self._full += 1
+        else:
+            np.add(self._sum, values, out=self._sum, where=present)
+            self._count += present
         self._rows += 1
         self._time = time
         self._closed = (place + self._interval) // self._every > tick
@@ -116,29 +172,39 @@ class Averager:
             done += self._emit()
         return done
 
-    def flush(self) -> list[tuple[int, Floats, bool]]:
+    def finish(self) -> list[FullTick]:
         """See `Ticker`."""
         done = self._emit() if self._rows >= self._least else []
         self._begin()
         return done
 
-    def _emit(self) -> list[tuple[int, Floats, bool]]:
+    def _emit(self) -> list[FullTick]:
         """Give out the open tick, if it has rows, and the ones skipped before it."""
         if self._rows == 0:
             return []
-        with np.errstate(invalid="ignore"):
-            values = np.where(self._count > 0, self._sum / self._count, np.nan)
         first = self._emitted is None
         skipped = 0 if self._emitted is None else self._tick - self._emitted - 1
         done = []
         for k in range(skipped, 0, -1):
             missing = np.full(self._signals, np.nan)
-            done.append((self._time - k * self._every, self._filled(missing), False))
-        done.append((self._time, self._filled(values), first))
+            when = self._time - k * self._every
+            done.append(FullTick(when, self._filled(missing), False, self._none, 0))
+        if self._full > 0:  # each signal has a value: nothing to hold
+            values = self._sum / (
+                self._count + self._full if self._full < self._rows else self._full
+            )
+            fresh = self._all
+            self._last = values.copy()
+            self._age.fill(0)
+        else:
+            with np.errstate(invalid="ignore"):
+                fresh = self._count > 0
+                values = self._filled(np.where(fresh, self._sum / self._count, np.nan))
+        done.append(FullTick(self._time, values, first, fresh, self._rows))
         self._emitted = self._tick
-        self._rows = 0
-        self._sum[:] = 0.0
-        self._count[:] = 0
+        self._rows = self._full = 0
+        self._sum.fill(0.0)
+        self._count.fill(0)
         return done
 
     def _filled(self, values: Floats) -> Floats:
@@ -148,6 +214,38 @@ class Averager:
         hold = missing & (self._age <= self._hold) & ~np.isnan(self._last)
         self.held += hold
         return np.where(hold, self._last, values)
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `Ticker`."""
+        return {
+            "held": self.held.copy(),
+            "origin": self._origin,
+            "tick": self._tick,
+            "closed": int(self._closed),
+            "rows": self._rows,
+            "sum": self._sum.copy(),
+            "count": self._count + self._full,
+            "time": self._time,
+            "emitted": self._emitted,
+            "last": self._last.copy(),
+            "age": self._age.copy(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """See `Ticker`."""
+        self._begin()
+        _copy_arrays(
+            state,
+            held=self.held,
+            sum=self._sum,
+            count=self._count,
+            last=self._last,
+            age=self._age,
+        )
+        self._origin = None if state["origin"] is None else int(state["origin"])
+        self._emitted = None if state["emitted"] is None else int(state["emitted"])
+        self._tick, self._time = int(state["tick"]), int(state["time"])
+        self._rows, self._closed = int(state["rows"]), bool(state["closed"])
 
     def rows(self, table: TimeTable) -> TimeTable:
         """See `Ticker`."""
@@ -161,6 +259,8 @@ class Averager:
 
     def _stretch(self, time: Ints, values: Floats) -> tuple[Ints, Floats, bool]:
         """Ticks completed by rows that go on with the open stretch: times, values, whether new."""
+        self._count += self._full
+        self._full = 0
         if self._origin is None:
             self._origin = int(time[0])
         place = time - self._origin + self._interval // 2
@@ -265,14 +365,33 @@ class Decimator:
         self, time: int, values: Floats, new_stretch: bool = False
     ) -> list[tuple[int, Floats, bool]]:
         """See `Ticker`."""
-        first = self._seen == 0
-        wanted = self._seen % self._step == 0
-        self._seen += 1
-        return [(time, np.nan_to_num(values, posinf=0.0, neginf=0.0), first)] if wanted else []
+        return _plain(self.take(time, values, new_stretch))
 
     def flush(self) -> list[tuple[int, Floats, bool]]:
         """See `Ticker`."""
         return []
+
+    def take(self, time: int, values: Floats, new_stretch: bool = False) -> list[FullTick]:
+        """See `Ticker`."""
+        first = self._seen == 0
+        wanted = self._seen % self._step == 0
+        self._seen += 1
+        if not wanted:
+            return []
+        kept = np.nan_to_num(values, posinf=0.0, neginf=0.0)
+        return [FullTick(time, kept, first, np.isfinite(values), 1)]
+
+    def finish(self) -> list[FullTick]:
+        """See `Ticker`."""
+        return []
+
+    def snapshot(self) -> dict[str, Any]:
+        """See `Ticker`."""
+        return {"seen": self._seen}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """See `Ticker`."""
+        self._seen = int(state["seen"])
 
 
 class TickSource:
@@ -351,6 +470,28 @@ def _sums(values: Floats, starts: Ints) -> Floats:
         longer = np.flatnonzero(sizes > k)
         total[longer] += values[starts[longer] + k]
     return total
+
+
+def _plain(ticks: list[FullTick]) -> list[tuple[int, Floats, bool]]:
+    return [tick[:3] for tick in ticks]
+
+
+def _read_only(array: Bools) -> Bools:
+    array.flags.writeable = False
+    return array
+
+
+def _copy_arrays(state: dict[str, Any], **into: NDArray[Any]) -> None:
+    """Fill arrays from a snapshot; a snapshot of other signals does not fit."""
+    for name, array in into.items():
+        found = np.asarray(state[name])
+        if found.shape != array.shape:
+            msg = (
+                f"The state holds {found.size} values of {name!r}, but there are {array.size}"
+                " signals; restore a state of the same model."
+            )
+            raise SettingError(msg)
+        array[:] = found
 
 
 def _stacked(ticks: list[tuple[int, Floats, bool]]) -> list[tuple[Ints, Floats, bool]]:

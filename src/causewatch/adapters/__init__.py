@@ -1,0 +1,1 @@
+"""Other libraries’ shapes: scikit-learn, river, PyOD."""

@@ -1,0 +1,428 @@
+"""Mechanisms that are not straight lines: what curved links add to a line.
+
+A straight line through the causes of a signal is what people are shown. Where the data ask for it,
+a curve of the same causes is added to it:
+
+- *hinges* ``max(0, cause − knot)`` at a few quantiles of the cause: a curve of straight pieces;
+- *products* of a cause with a two-valued cause of the same signal: another slope while that one
+  is on.
+
+The curve is fitted to what the line leaves, with the line taken out of it, so the line stays the
+best line. A mechanism is curved only if that leaves clearly less of ticks it was not fitted to,
+both ways between the two halves of the recording. Outside the range a cause was seen in, a curve
+goes on straight for half of that range and then stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.detectors.equations import Equations
+from causewatch.detectors.switches import levels_of
+
+__all__ = ["Curves", "Features", "choose_curves"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+MOST_TICKS = 20_000
+"""Ticks looked at, at most."""
+CHUNK = 2048
+"""Ticks bent at a time."""
+KNOTS = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Quantiles of a cause at which its curve bends."""
+EDGE = 0.001
+"""Quantile that counts as the end of the range a cause was seen in."""
+BEYOND = 0.5
+"""How far a curve goes on outside that range, as a share of it."""
+PULL = 0.01
+"""Ridge: pulls towards no curve with this share of each feature's own variance."""
+MOST_BENDS = 8
+"""Curved causes and products per signal."""
+FALLS = 0.05
+"""Share by which a curve must lower the variance that is left, on ticks held out."""
+SURE = 2.5
+"""The fall must be this many of its own standard errors, too."""
+BATCHES = 10
+"""Pieces of the held-out ticks from which that error is taken."""
+LEAST_TICKS = 100
+"""Fewer ticks than this in one half say nothing about a curve."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Functions of causes: ``clip(cause, knot, upper) − knot``, some times the state of a switch.
+
+    Attributes
+    ----------
+    link
+        Number of the link whose cause the feature is a function of.
+    knot, upper
+        Where it begins and where it ends.
+    gate
+        Number of the link from the switch; −1 without one.
+    gate_low, gate_size
+        The lower level of the switch, and the way to the upper one.
+    """
+
+    link: Ints
+    knot: Floats
+    upper: Floats
+    gate: Ints
+    gate_low: Floats
+    gate_size: Floats
+
+    @cached_property
+    def gated(self) -> Ints:
+        """Numbers of the features with a switch."""
+        return np.flatnonzero(self.gate >= 0)
+
+    def values(self, causes: Floats) -> Floats:
+        """Value of each feature, from one value for each link; for one tick or many."""
+        values = causes[..., self.link]
+        np.minimum(values, self.upper, out=values)
+        np.maximum(values, self.knot, out=values)
+        values -= self.knot
+        gated = self.gated
+        if len(gated):
+            state = (causes[..., self.gate[gated]] - self.gate_low[gated]) / self.gate_size[gated]
+            values[..., gated] *= np.minimum(np.maximum(state, 0.0), 1.0)
+        return values
+
+    def taken(self, which: Ints) -> Features:
+        """Some of the features."""
+        return Features(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    def renumbered(self, numbers: Ints) -> Features:
+        """The same with the number of each link looked up in `numbers`."""
+        gate = np.where(self.gate >= 0, numbers[np.maximum(self.gate, 0)], -1)
+        return Features(
+            numbers[self.link], self.knot, self.upper, gate, self.gate_low, self.gate_size
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """What curved links add to the straight lines of `Equations`.
+
+    Attributes
+    ----------
+    spread
+        Of every signal, curved or not: standard deviation of what is left.
+    target
+        Columns of the curved signals, in order.
+    first
+        Number of the first feature of each.
+    constant
+        What is added to each throughout.
+    weight
+        Coefficient of each feature, in the signals' own units.
+    features
+        By signal: first those that take the line out of the curve, one for each link into the
+        signal, then those that bend.
+    """
+
+    spread: Floats
+    target: Ints
+    first: Ints
+    constant: Floats
+    weight: Floats
+    features: Features
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Everything by name, for storing."""
+        own = {name: getattr(self, name) for name in _names(Curves) if name != "features"}
+        return own | {name: getattr(self.features, name) for name in _names(Features)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Curves:
+        """The opposite of `arrays`."""
+        whole = ("target", "first", "link", "gate")
+        given = {
+            name: np.asarray(array, dtype=np.intp if name in whole else np.float64)
+            for name, array in arrays.items()
+        }
+        features = Features(**{name: given[name] for name in _names(Features)})
+        own = {name: given[name] for name in _names(cls) if name != "features"}
+        return cls(**own, features=features)
+
+    def add(self, expected: Floats, causes: Floats) -> Floats:
+        """`expected` with the curves added, in place.
+
+        Parameters
+        ----------
+        expected
+            What the straight lines expect: one value for each signal, for one tick or many.
+        causes
+            The value of each link's source at its lag; where one is missing (NaN), so is what is
+            expected of its target.
+        """
+        if expected.ndim == 1:
+            expected[self.target] += self._sums(causes)
+            return expected
+        for start in range(0, len(expected), CHUNK):
+            piece = slice(start, start + CHUNK)
+            expected[piece, self.target] += self._sums(causes[piece])
+        return expected
+
+    def refitted(self, equations: Equations, stretches: Sequence[Floats]) -> Curves:
+        """The same features with weights fitted to other ticks and lines.
+
+        Parameters
+        ----------
+        equations
+            The straight lines, with the spread they leave.
+        stretches
+            Ticks × signals.
+        """
+        found = []
+        stops = [*self.first[1:].tolist(), len(self.weight)]
+        local = np.empty(len(equations.source), dtype=np.intp)
+        for target, first, stop in zip(self.target, self.first, stops, strict=True):
+            links = equations.links_into(int(target))
+            local[links] = np.arange(len(links))
+            features = self.features.taken(np.arange(first, stop)).renumbered(local)
+            left, causes = _gather(equations, stretches, int(target))
+            found.append(_fitted(int(target), features, left, causes))
+        return _join(found, equations)
+
+    def _sums(self, causes: Floats) -> Floats:
+        """What is added to each curved signal."""
+        values = self.features.values(causes)
+        values *= self.weight
+        sums = np.add.reduceat(values, self.first, axis=-1)
+        sums += self.constant
+        return np.asarray(sums)
+
+
+def choose_curves(
+    equations: Equations, stretches: Sequence[Floats], *, falls: float = FALLS
+) -> Curves | None:
+    """Curves for the mechanisms that are better off with one, by their fit to ticks held out.
+
+    Parameters
+    ----------
+    equations
+        The straight lines.
+    stretches
+        Normal ticks × signals; lags do not reach from one stretch into the next.
+    falls
+        Share by which a curve must lower the variance that is left.
+
+    Returns
+    -------
+    Curves | None
+        None if all are straight lines.
+    """
+    switches = [levels_of(_column(stretches, k)) for k in range(equations.signals)]
+    found = []
+    for target in range(equations.signals):
+        links = equations.links_into(target)
+        if not len(links):
+            continue
+        left, causes = _gather(equations, stretches, target)
+        half = len(left) // 2
+        if half < LEAST_TICKS:
+            continue
+        levels = [switches[source] for source in equations.source[links]]
+        features, blocks = _candidates(causes, levels)
+        if not blocks:
+            continue
+        values = features.values(causes)
+        first, last = slice(0, half), slice(half, None)
+        if all(
+            _pays(values[a], left[a], values[b], left[b], len(links), blocks, falls)
+            for a, b in ((first, last), (last, first))
+        ):
+            bends = _chosen(values, left, len(links), blocks)
+            used = features.taken(np.concatenate([np.arange(len(links)), bends]))
+            found.append(_fitted(target, used, left, causes))
+    return _join(found, equations) if found else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """The curve of one signal; its features count the links into it from 0."""
+
+    target: int
+    features: Features
+    constant: float
+    weight: Floats
+    spread: float
+
+
+def _names(of: type) -> list[str]:
+    return [field.name for field in fields(of)]
+
+
+def _column(stretches: Sequence[Floats], column: int) -> Floats:
+    """Values of a signal, `MOST_TICKS` or fewer."""
+    every = max(1, -(-sum(map(len, stretches)) // MOST_TICKS))
+    return np.concatenate([rows[::every, column] for rows in stretches] or [np.empty(0)])
+
+
+def _gather(
+    equations: Equations, stretches: Sequence[Floats], target: int
+) -> tuple[Floats, Floats]:
+    """What the line leaves of a signal, and its causes, at `MOST_TICKS` ticks or fewer."""
+    reach, links = equations.max_lag, equations.links_into(target)
+    every = max(1, -(-sum(max(0, len(rows) - reach) for rows in stretches) // MOST_TICKS))
+    now, causes = [np.empty(0)], [np.empty((0, len(links)))]
+    for rows in stretches:
+        at = np.arange(reach, len(rows), every)
+        now.append(rows[at, target])
+        causes.append(rows[at[:, None] - equations.lag[links], equations.source[links]])
+    seen = np.concatenate(causes)
+    left = np.concatenate(now) - seen @ equations.coefficient[links] - equations.intercept[target]
+    known = np.isfinite(left)
+    return left[known], seen[known]
+
+
+def _candidates(causes: Floats, levels: Sequence[Floats | None]) -> tuple[Features, list[Ints]]:
+    """Features that a curve could use, and which of them only make sense together.
+
+    The first ones, one for each cause, are straight and belong to every curve.
+    """
+    low, high = np.quantile(causes, [EDGE, 1.0 - EDGE], axis=0)
+    beyond = BEYOND * (high - low)
+    bottom, top = low - beyond, high + beyond
+    rows = [(k, bottom[k], -1, 0.0, 1.0) for k in range(causes.shape[1])]
+    blocks = []
+    for k, steps in enumerate(levels):
+        start = len(rows)
+        if steps is None:
+            knots = np.unique(np.quantile(causes[:, k], KNOTS))
+            rows += [(k, knot, -1, 0.0, 1.0) for knot in knots if low[k] < knot < high[k]]
+            blocks.append(np.arange(start, len(rows)))
+        elif len(steps) == 2:
+            for other in range(causes.shape[1]):
+                # Of two switches the product is the same either way.
+                if other == k or (levels[other] is not None and other < k):
+                    continue
+                blocks.append(np.array([len(rows)]))
+                rows.append((other, bottom[other], k, steps[0], steps[1] - steps[0]))
+    link, knot, gate, gate_low, gate_size = (np.array(part) for part in zip(*rows, strict=True))
+    features = Features(link, knot, top[link], gate, gate_low, gate_size)
+    return features, [block for block in blocks if len(block)]
+
+
+def _without_line(values: Floats, straight: int) -> tuple[Floats, Floats, Floats]:
+    """Features with the best line through the causes taken out; its coefficients, its constant."""
+    means = values.mean(axis=0)
+    centred = values - means
+    line, bends = centred[:, :straight], centred[:, straight:]
+    slopes = np.linalg.lstsq(line, bends, rcond=1e-10)[0]
+    return bends - line @ slopes, slopes, means[straight:] - means[:straight] @ slopes
+
+
+def _chosen(values: Floats, left: Floats, straight: int, blocks: Sequence[Ints]) -> Ints:
+    """Features that bend, block by block as long as the next one is worth its number of features.
+
+    Worth is measured as in Bayes' information criterion.
+    """
+    ticks = len(left)
+    bends, _, _ = _without_line(values, straight)
+    inner = bends.T @ bends / ticks
+    shared = bends.T @ left / ticks
+    variance = float(left @ left) / ticks
+    taken: list[Ints] = []
+    before = variance
+    waiting = list(range(len(blocks)))
+    while waiting and len(taken) < MOST_BENDS:
+        after = [
+            variance - _explained(inner, shared, np.concatenate([*taken, blocks[k]]) - straight)
+            for k in waiting
+        ]
+        worth = [
+            ticks * np.log(before / max(now, 1e-12 * variance)) - len(blocks[k]) * np.log(ticks)
+            if before > 0
+            else -np.inf
+            for k, now in zip(waiting, after, strict=True)
+        ]
+        best = int(np.argmax(worth))
+        if worth[best] <= 2.0 * np.log(len(blocks)):
+            break
+        before = after[best]
+        taken.append(blocks[waiting.pop(best)])
+    return np.concatenate(taken) if taken else np.empty(0, dtype=np.intp)
+
+
+def _explained(inner: Floats, shared: Floats, which: Ints) -> float:
+    """Variance that some features explain."""
+    weights = _ridge(inner[np.ix_(which, which)], shared[which])
+    return float(2.0 * weights @ shared[which] - weights @ inner[np.ix_(which, which)] @ weights)
+
+
+def _ridge(inner: Floats, shared: Floats) -> Floats:
+    size = inner.diagonal()
+    pull = PULL * np.where(size > 0, size, 1.0)
+    return np.asarray(np.linalg.solve(inner + np.diag(pull), shared))
+
+
+def _weights(values: Floats, left: Floats, straight: int) -> tuple[Floats, float]:
+    """Coefficients of all features, and the constant, of the curve with the line taken out."""
+    bends, slopes, means = _without_line(values, straight)
+    weights = _ridge(bends.T @ bends / len(left), bends.T @ left / len(left))
+    return np.concatenate([-slopes @ weights, weights]), -float(means @ weights)
+
+
+def _pays(
+    values: Floats,
+    left: Floats,
+    held: Floats,
+    held_left: Floats,
+    straight: int,
+    blocks: Sequence[Ints],
+    falls: float,
+) -> bool:
+    """Whether a curve chosen and fitted on some ticks clearly leaves less of others."""
+    bends = _chosen(values, left, straight, blocks)
+    if not len(bends):
+        return False
+    used = np.concatenate([np.arange(straight), bends])
+    weight, constant = _weights(values[:, used], left, straight)
+    gained = held_left**2 - (held_left - held[:, used] @ weight - constant) ** 2
+    whole = float(np.mean(held_left**2))
+    pieces = np.array([piece.mean() for piece in np.array_split(gained, BATCHES)])
+    error = float(pieces.std(ddof=1)) / np.sqrt(BATCHES)
+    fall = float(gained.mean())
+    return fall > falls * whole and fall > SURE * error
+
+
+def _fitted(target: int, features: Features, left: Floats, causes: Floats) -> _Curve:
+    """The curve of one signal from its features."""
+    straight = causes.shape[1]
+    values = features.values(causes)
+    weight, constant = _weights(values, left, straight)
+    remains = left - values @ weight - constant
+    free = max(1, len(left) - len(weight) - 1)
+    return _Curve(target, features, constant, weight, float(np.sqrt(remains @ remains / free)))
+
+
+def _join(found: Sequence[_Curve], equations: Equations) -> Curves:
+    """Curves of single signals as one set."""
+    spread = equations.spread.copy()
+    features = []
+    for curve in found:
+        features.append(curve.features.renumbered(equations.links_into(curve.target)))
+        if curve.spread > 0:
+            spread[curve.target] = curve.spread
+    sizes = [len(curve.weight) for curve in found]
+    return Curves(
+        spread=spread,
+        target=np.array([curve.target for curve in found], dtype=np.intp),
+        first=np.cumsum([0, *sizes], dtype=np.intp)[:-1],
+        constant=np.array([curve.constant for curve in found]),
+        weight=np.concatenate([curve.weight for curve in found]),
+        features=Features(
+            *(
+                np.concatenate([getattr(part, name) for part in features])
+                for name in _names(Features)
+            )
+        ),
+    )

@@ -1,0 +1,119 @@
+"""`Equations`: the mechanisms of a model as arrays, for code that runs at every tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.kernels.regression import fit_from_covariance, lagged_scatter
+
+__all__ = ["Bends", "Equations", "Rescales"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+LEAST_SPREAD = 1e-4
+"""Smallest spread of a mechanism as a share of the signal's own: an exact sum of rounded numbers
+is not exact to the last digit."""
+
+
+class Bends(Protocol):
+    """What curved links add to a straight line; see `causewatch.detectors.curves`."""
+
+    def add(self, expected: Floats, causes: Floats) -> Floats:
+        """`expected`, one tick or many, with the curves added."""
+
+
+class Rescales(Protocol):
+    """How far two-valued signals may be off; see `causewatch.detectors.switches`."""
+
+    def rescale(self, innovation: Floats, expected: Floats) -> Floats:
+        """Innovations, one tick or many, in units that depend on what was expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """How each signal follows from its causes, by column number.
+
+    One entry of `source`, `target`, `lag` and `coefficient` for each link, in the order of the
+    model's graph (by target, then source, then lag):
+    ``target[t] = intercept + Σ coefficient · source[t − lag] + what is left``.
+
+    Attributes
+    ----------
+    signals
+        How many there are.
+    max_lag
+        Longest lag in ticks.
+    source, target, lag
+        The links.
+    coefficient
+        Of each link, in the signals' own units.
+    intercept, spread
+        Of each signal: what is added, and the standard deviation of what is left.
+    curves
+        What is added where links are not straight lines.
+    switches
+        How the innovations of two-valued signals are measured.
+    """
+
+    signals: int
+    max_lag: int
+    source: Ints
+    target: Ints
+    lag: Ints
+    coefficient: Floats
+    intercept: Floats
+    spread: Floats
+    curves: Bends | None = None
+    switches: Rescales | None = None
+
+    def links_into(self, target: int) -> Ints:
+        """Numbers of the links into a signal."""
+        return np.flatnonzero(self.target == target)
+
+    def bend(self, expected: Floats, causes: Floats) -> Floats:
+        """Add what curved links add to a straight line; `causes` has one value for each link."""
+        return expected if self.curves is None else self.curves.add(expected, causes)
+
+    def rescale(self, innovation: Floats, expected: Floats) -> Floats:
+        """Innovations in units of what is normal for what was expected."""
+        if self.switches is None:
+            return innovation
+        return self.switches.rescale(innovation, expected)
+
+    def innovations(self, rows: Floats) -> Floats:
+        """What the mechanisms leave of ticks in a row, in spreads; NaN for the first ones."""
+        reach = self.max_lag
+        found = np.full(rows.shape, np.nan)
+        if len(rows) <= reach:
+            return found
+        expected = np.tile(self.intercept, (len(rows) - reach, 1))
+        causes = rows[np.arange(reach, len(rows))[:, None] - self.lag, self.source]
+        terms = causes * self.coefficient
+        for target in np.unique(self.target):
+            expected[:, target] += terms[:, self.target == target].sum(axis=1)
+        expected = self.bend(expected, causes)
+        found[reach:] = self.rescale((rows[reach:] - expected) / self.spread, expected)
+        return found
+
+    def refitted(self, stretches: list[Floats]) -> Equations:
+        """The same links with coefficients fitted to other ticks (straight lines only)."""
+        scatter, means, count = lagged_scatter(stretches, self.max_lag)
+        covariance = scatter / max(1, count)
+        coefficient = np.empty(len(self.source))
+        intercept, spread = means[: self.signals].copy(), np.empty(self.signals)
+        for target in range(self.signals):
+            links = self.links_into(target)
+            columns = self.lag[links] * self.signals + self.source[links]
+            weights, left = fit_from_covariance(covariance, target, columns)
+            coefficient[links] = weights
+            intercept[target] -= weights @ means[columns]
+            free = max(1, count - len(links) - 1)
+            own = np.sqrt(max(covariance[target, target], 0.0))
+            spread[target] = max(np.sqrt(left * count / free), LEAST_SPREAD * own)
+        spread = np.where(spread > 0, spread, self.spread)
+        return replace(self, coefficient=coefficient, intercept=intercept, spread=spread)

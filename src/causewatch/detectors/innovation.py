@@ -1,0 +1,342 @@
+"""The default detector: innovations of every mechanism, and statistics of them.
+
+The *innovation* of a signal is what it did minus what its causes' actual values say it should do,
+in units of what is normally left over. A signal downstream of a fault has odd causes and so no odd
+innovation: the innovation is large where the mechanism changed. Statistics with several memories
+(see `causewatch.detectors.statistics`) are compared with their limits; the score is the largest
+ratio.
+
+Rules
+-----
+- A missing value is replaced, as a cause of others, by what its own causes say. A mechanism that
+  leans on such a value more than a little is not judged, nor is one whose own value is missing;
+  its statistics stay as they are.
+- After a gap the statistics start again from zero, which is below any limit: starting up does not
+  alarm. Nothing is judged until as many ticks have been seen as the longest lag.
+- The centre of each innovation follows slow drift at a bounded rate: not while the score is above
+  the limit, and not while a neighbour in the causal graph is near its own limit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.detectors.equations import Equations
+from causewatch.detectors.evidence import Evidence, LinkChanges
+from causewatch.detectors.limits import Limits
+from causewatch.detectors.reestimate import reestimate
+
+__all__ = ["DRIFT_RATE", "InnovationDetector"]
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+DRIFT_RATE = 5e-4
+"""How fast the centre of an innovation may follow drift, in spreads per tick."""
+CLIP = 8.0
+"""Innovations beyond this count as this: one wild value must not fill the long memories."""
+SQUARE_CLIP = 16.0
+CAUSE_CLIP = 4.0
+"""The same for causes: an odd cause alone does not speak against the mechanism."""
+NEAR = 0.7
+"""Share of its limit from which on a signal keeps its neighbours from following drift."""
+LEANS = 0.5
+"""A mechanism leans on a cause whose unexplained part would move it by this many spreads."""
+MOST_PERSISTENCE = 0.99
+"""The level of a signal forgets at least one part in a hundred per tick."""
+
+
+class InnovationDetector:
+    """Judges ticks by the innovations of their mechanisms; see the top of this module.
+
+    Parameters
+    ----------
+    equations
+        The mechanisms.
+    limits
+        Of the statistics.
+    drift_rate
+        How fast the centre follows drift, in spreads per tick; 0 switches it off.
+    """
+
+    def __init__(
+        self, equations: Equations, limits: Limits, *, drift_rate: float = DRIFT_RATE
+    ) -> None:
+        self._equations = equations
+        self._limits = limits
+        self._rate = drift_rate
+        layout = limits.layout
+        number, links = equations.signals, len(equations.source)
+        self._number = number
+        self._places = equations.lag * number + equations.source
+        self._linked, self._firsts = np.unique(equations.target, return_index=True)
+        self._all_linked = len(self._linked) == number
+        self._inverse = 1.0 / equations.spread
+        self._cause_centre = limits.centre[equations.source]
+        self._cause_inverse = 1.0 / limits.scale[equations.source]
+        self._own = _own_past(equations)
+        self._leans = _leaning(equations)
+        self._neighbours = _neighbours(equations)
+        self._weights = layout.weights
+        self._allowed = 1.0 / (limits.statistics * limits.overall)
+        self._mean_blocks = len(layout.means)
+        self._variance_blocks = len(layout.variances)
+        self._level_at = self._mean_blocks + self._variance_blocks if layout.level else -1
+        self._by_signal = layout.by_signal
+        self._first_link = layout.by_signal * number
+        # Space for what is computed at every tick; nothing is allocated for it again and again.
+        self._causes = np.empty(links)
+        self._terms = np.empty(links)
+        self._input = np.zeros(layout.size)
+        self._scratch = np.empty(layout.size)
+        self._ratio = np.zeros(layout.size)
+        self._state = np.zeros(layout.size)
+        self._history = np.full((equations.max_lag + 1) * number, np.nan)
+        self._doubt = np.zeros((equations.max_lag + 1) * number, dtype=np.bool_)
+        self._doubtful = 0  # ticks for which a replaced value stays in the history
+        self._levels = np.zeros((equations.max_lag, number))
+        self.drift: Floats = np.zeros(number)
+        self.innovation: Floats = np.full(number, np.nan)
+        self._recent = np.full((2, limits.recent + equations.max_lag, number), np.nan)
+        self._count = 0
+        self._since = 0  # ticks since the last gap
+
+    def update(self, values: Floats, new_stretch: bool = False) -> Evidence:
+        """See `Detector`."""
+        if new_stretch:
+            self._begin()
+        number, history = self._number, self._history
+        history[number:] = history[:-number]
+        history[:number] = values
+        np.take(history, self._places, out=self._causes, mode="clip")
+        expected = self._expected()
+        raw = self._equations.rescale((values - expected) * self._inverse, expected)
+        known = np.isfinite(raw)
+        whole = bool(known.all())
+        if self._doubtful or not whole:
+            known = self._settle_missing(values, expected, known)
+            whole = bool(known.all())
+        innovation = raw - self.drift
+        if not whole:
+            innovation[~known] = np.nan
+        self._keep(values, innovation)
+        if not known.any():
+            nothing = np.full(number, np.nan)
+            return Evidence(None, nothing, expected)
+        self._take_in(innovation, known, whole)
+        np.abs(self._state, out=self._ratio)
+        self._ratio *= self._allowed
+        evidence = self._by_target()
+        if not whole:
+            evidence[~known] = np.nan
+            score = float(np.nanmax(evidence))
+        else:
+            score = float(evidence.max())
+        if self._rate:
+            self._follow(innovation, evidence, score)
+        return Evidence(score, evidence, expected)
+
+    @property
+    def state(self) -> Floats:
+        """The statistics as they stand, in the order of the layout."""
+        return self._state
+
+    @property
+    def given(self) -> Floats:
+        """What the last tick added to each statistic."""
+        return self._input
+
+    def links(self) -> LinkChanges:
+        """See `Detector`."""
+        order = np.arange(self._count - self._recent.shape[1], self._count) % self._recent.shape[1]
+        values, innovation = self._recent[0, order], self._recent[1, order]
+        change = reestimate(
+            self._equations, values, innovation, self._limits.centre, self._limits.scale
+        )
+        observed = self._equations.coefficient + change
+        return LinkChanges(observed, np.abs(change) / self._limits.links)
+
+    def families(self) -> Floats:
+        """Evidence by family of statistics (`FAMILIES`) and signal at the last tick."""
+        number, layout = self._number, self._limits.layout
+        found = np.zeros((4, number))
+        for family, _, place in layout.blocks:
+            part = self._ratio[place]
+            if family == "coefficient":
+                part = self._strongest_link(part)
+            row = ("mean", "variance", "coefficient", "level").index(family)
+            found[row] = np.maximum(found[row], part)
+        return found
+
+    def accept(self, signal: int) -> None:
+        """Take where a signal is now for normal: its centre moves there and it starts afresh."""
+        place = self._recent[1, :, signal]
+        seen = place[np.isfinite(place)]
+        if len(seen):
+            self.drift[signal] += float(np.median(seen))
+        self._forget(np.arange(self._number) == signal)
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """See `Detector`."""
+        return {
+            "state": self._state.copy(),
+            "history": self._history.copy(),
+            "doubt": self._doubt.copy(),
+            "levels": self._levels.copy(),
+            "drift": self.drift.copy(),
+            "innovation": self.innovation.copy(),
+            "recent": self._recent.copy(),
+            "ratio": self._ratio.copy(),
+            "counters": np.array([self._doubtful, self._count, self._since], dtype=np.int64),
+        }
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        """See `Detector`."""
+        self._state[:] = state["state"]
+        self._history[:] = state["history"]
+        self._doubt[:] = state["doubt"]
+        self._levels[:] = state["levels"]
+        self.drift = state["drift"].copy()
+        self.innovation = state["innovation"].copy()
+        self._recent[:] = state["recent"]
+        self._ratio[:] = state["ratio"]
+        self._doubtful, self._count, self._since = (int(k) for k in state["counters"])
+
+    def _begin(self) -> None:
+        """A gap: what was before says nothing about what comes."""
+        self._history[:] = np.nan
+        self._doubt[:] = False
+        self._doubtful = 0
+        self._state[:] = 0.0
+        self._levels[:] = 0.0
+        self._since = 0
+
+    def _expected(self) -> Floats:
+        np.multiply(self._causes, self._equations.coefficient, out=self._terms)
+        sums = np.add.reduceat(self._terms, self._firsts) if len(self._terms) else self._terms
+        if self._all_linked:
+            expected: Floats = sums + self._equations.intercept
+        else:
+            expected = self._equations.intercept.copy()
+            expected[self._linked] += sums
+        return self._equations.bend(expected, self._causes)
+
+    def _settle_missing(self, values: Floats, expected: Floats, known: Flags) -> Flags:
+        """Replace missing values in the history, and say which mechanisms can be judged."""
+        number = self._number
+        self._doubt[number:] = self._doubt[:-number]
+        missing = np.isnan(values)
+        self._doubt[:number] = missing
+        if missing.any():
+            self._history[:number] = np.where(missing, expected, values)
+            self._doubtful = self._equations.max_lag + 1
+        self._doubtful = max(0, self._doubtful - 1)
+        shaky = self._doubt[self._places] & self._leans
+        judged = known.copy()
+        judged[self._equations.target[shaky]] = False
+        return judged
+
+    def _take_in(self, innovation: Floats, known: Flags, whole: bool) -> None:
+        """One step of all statistics."""
+        number, given = self._number, self._input
+        clipped = np.minimum(np.maximum(innovation, -CLIP), CLIP)
+        squares = np.minimum(clipped * clipped, SQUARE_CLIP) - 1.0
+        table = given[: self._first_link].reshape(self._by_signal, number)
+        table[: self._mean_blocks] = clipped
+        table[self._mean_blocks : self._mean_blocks + self._variance_blocks] = squares
+        if self._level_at >= 0:
+            level = clipped + np.einsum("ij,ij->j", self._own, self._levels)
+            if not whole:
+                level = np.where(known, level, self._levels[0])
+            self._levels[1:] = self._levels[:-1]
+            self._levels[0] = level
+            table[self._level_at] = level
+        if len(self._terms):
+            causes = (self._causes - self._cause_centre) * self._cause_inverse
+            np.minimum(causes, CAUSE_CLIP, out=causes)
+            np.maximum(causes, -CAUSE_CLIP, out=causes)
+            causes *= clipped[self._equations.target]
+            for place in self._coefficient_places():
+                given[place] = causes
+        if not whole:
+            unknown = ~np.isfinite(given)
+            table[:, ~known] = np.nan
+            unknown = np.isnan(given)
+            given[unknown] = self._state[unknown]
+        np.subtract(given, self._state, out=self._scratch)
+        self._scratch *= self._weights
+        self._state += self._scratch
+
+    def _coefficient_places(self) -> list[slice]:
+        return [place for name, _, place in self._limits.layout.blocks if name == "coefficient"]
+
+    def _by_target(self) -> Floats:
+        """Largest ratio of each signal."""
+        table = self._ratio[: self._first_link].reshape(self._by_signal, self._number)
+        evidence: Floats = table.max(axis=0)
+        if len(self._terms):
+            for place in self._coefficient_places():
+                np.maximum(evidence, self._strongest_link(self._ratio[place]), out=evidence)
+        return evidence
+
+    def _strongest_link(self, ratios: Floats) -> Floats:
+        strongest = np.maximum.reduceat(ratios, self._firsts)
+        if self._all_linked:
+            return np.asarray(strongest)
+        whole = np.zeros(self._number)
+        whole[self._linked] = strongest
+        return whole
+
+    def _keep(self, values: Floats, innovation: Floats) -> None:
+        self.innovation = innovation
+        at = self._count % self._recent.shape[1]
+        self._recent[0, at] = values
+        self._recent[1, at] = innovation
+        self._count += 1
+        self._since += 1
+
+    def _follow(self, innovation: Floats, evidence: Floats, score: float) -> None:
+        """Let the centres follow drift where nothing speaks against it."""
+        if score >= 1.0:
+            return
+        step = np.sign(innovation) * self._rate
+        if score > NEAR:
+            step[self._neighbours[evidence > NEAR].any(axis=0)] = 0.0
+        step[np.isnan(step)] = 0.0
+        self.drift += step
+
+    def _forget(self, signals: Flags) -> None:
+        """Start the statistics of some signals from zero."""
+        table = self._state[: self._first_link].reshape(self._by_signal, self._number)
+        table[:, signals] = 0.0
+        self._levels[:, signals] = 0.0
+        links = signals[self._equations.target]
+        for place in self._coefficient_places():
+            self._state[place][links] = 0.0
+
+
+def _own_past(equations: Equations) -> Floats:
+    """Coefficients of each signal's own past by lag, shrunk where they would never forget."""
+    own = np.zeros((equations.max_lag, equations.signals))
+    auto = (equations.source == equations.target) & (equations.lag > 0)
+    own[equations.lag[auto] - 1, equations.target[auto]] = equations.coefficient[auto]
+    size = np.abs(own).sum(axis=0)
+    return own * np.where(size > MOST_PERSISTENCE, MOST_PERSISTENCE / np.maximum(size, 1e-12), 1.0)
+
+
+def _leaning(equations: Equations) -> Flags:
+    """Which links matter so much that the target cannot be judged while the source is missing."""
+    unexplained = equations.spread[equations.source]
+    moved = np.abs(equations.coefficient) * unexplained / equations.spread[equations.target]
+    return np.asarray(moved > LEANS)
+
+
+def _neighbours(equations: Equations) -> Flags:
+    near = np.zeros((equations.signals, equations.signals), dtype=np.bool_)
+    near[equations.source, equations.target] = True
+    near |= near.T
+    np.fill_diagonal(near, False)
+    return near

@@ -1,0 +1,273 @@
+"""`explain`: from an alarm to where it starts, what broke, what follows, and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.data import Clock
+from causewatch.detectors.equations import Equations
+from causewatch.errors import SettingError
+from causewatch.explain.ranking import AT_LIMIT, Context, Ranking, confidences, rank
+from causewatch.explain.sentence import Change, cannot_tell, change_of, headline
+from causewatch.model.normal import NormalModel
+from causewatch.monitor.alarms import Alarm, BrokenLink, Cause
+from causewatch.monitor.course import Course
+
+__all__ = ["Explanation", "context_of", "explain"]
+
+Floats = NDArray[np.float64]
+
+SURE = 0.5
+"""Below this confidence of the best cause it is said that the origin cannot be told."""
+TOGETHER = 0.8
+"""Two signals that have this confidence together, each with strong evidence, changed both."""
+COMPANION = 0.25
+"""The confidence that the second of them needs."""
+STRONG = 2.0
+"""Evidence, in units of its limit, that is strong."""
+MOST_CAUSES = 10
+LEAST_CONFIDENCE = 0.01
+MOVED = 2.0
+"""A signal has moved if its mean differs by this many normal standard deviations."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why an alarm was raised.
+
+    Attributes
+    ----------
+    alarm
+        Which one.
+    causes
+        Signals where the trouble may have started, best first, each with a score (about the
+        log-likelihood it explains) and a confidence from 0 to 1.
+    abstained
+        Whether the origin cannot be told; the causes are then candidates only.
+    broken_links
+        Links that no longer act as learnt, worst first.
+    consequences
+        Signals that are odd because of the causes, earliest first.
+    changes
+        What happened to the signals that the headline names.
+    headline
+        One sentence for people.
+    published_ranking
+        Signals by the published method's criterion, worst first; empty where it was not computed.
+    course, context, ranking
+        What all of this was taken from; None if the alarm carried nothing.
+    """
+
+    alarm: Alarm
+    causes: tuple[Cause, ...]
+    abstained: bool
+    broken_links: tuple[BrokenLink, ...]
+    consequences: tuple[str, ...]
+    changes: tuple[Change, ...]
+    headline: str
+    published_ranking: tuple[tuple[str, float], ...] = ()
+    course: Course | None = field(default=None, repr=False)
+    context: Context | None = field(default=None, repr=False)
+    ranking: Ranking | None = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the fields that an alarm's JSON line has too, and what follows."""
+        return {
+            "headline": self.headline,
+            "abstained": self.abstained,
+            "causes": [cause.to_dict() for cause in self.causes],
+            "broken_links": [link.to_dict() for link in self.broken_links],
+            "consequences": list(self.consequences),
+            "published_ranking": [
+                {"signal": name, "score": score} for name, score in self.published_ranking
+            ],
+        }
+
+
+def explain(
+    alarm: Alarm,
+    model: NormalModel | None = None,
+    *,
+    course: Course | None = None,
+    context: Context | None = None,
+    broken_links: Sequence[BrokenLink] | None = None,
+    published: Mapping[str, float] | None = None,
+) -> Explanation:
+    """Say where an alarm starts, what broke and what follows from it.
+
+    Parameters
+    ----------
+    alarm
+        The alarm; what it carries is used where the other arguments are left out.
+    model
+        The model that watched; needed only if the alarm carries no context.
+    course
+        The ticks around the alarm.
+    context
+        The mechanisms and what is known about the signals.
+    broken_links
+        Links that no longer act as learnt.
+    published
+        The published method's criterion by signal, where it was computed.
+    """
+    course = course if course is not None else getattr(alarm, "course", None)
+    context = context if context is not None else getattr(alarm, "context", None)
+    if context is None and model is not None:
+        context = context_of(model)
+    links = tuple(alarm.broken_links if broken_links is None else broken_links)
+    links = tuple(sorted(links, key=lambda one: -one.deviation))
+    paper = tuple(sorted((published or {}).items(), key=lambda pair: -pair[1]))
+    if alarm.kind == "health":
+        return _of_health(alarm, links, paper)
+    if course is None or not len(course):
+        return _without_course(alarm, links, paper)
+    if context is None:
+        msg = (
+            f"The alarm {alarm.id} carries no mechanisms to explain it with; pass the model that"
+            " watched, explain(alarm, model)."
+        )
+        raise SettingError(msg)
+    ranking = rank(course, context, alarm.raised_at)
+    share = confidences(ranking.total)
+    order = [
+        column
+        for place, column in enumerate(ranking.order.tolist())
+        if share[column] >= LEAST_CONFIDENCE or (place < 3 and share[column] > 0.0)
+    ][:MOST_CAUSES]
+    causes = tuple(
+        Cause(course.signals[k], float(ranking.total[k]), float(share[k])) for k in order
+    )
+    named = _named(ranking, share, order)
+    changes = tuple(change_of(course, context, ranking, k, links) for k in named)
+    follow = _consequences(course, context, ranking, named)
+    if named:
+        sentence = headline(changes, follow, context)
+    else:
+        names = [course.signals[k] for k in order[:3]]
+        sentence = cannot_tell(names, alarm.onset, context)
+    return Explanation(
+        alarm=alarm,
+        causes=causes,
+        abstained=not named,
+        broken_links=links,
+        consequences=follow,
+        changes=changes,
+        headline=sentence,
+        published_ranking=paper,
+        course=course,
+        context=context,
+        ranking=ranking,
+    )
+
+
+def context_of(model: NormalModel) -> Context:
+    """What `explain` needs of a model."""
+    names = model.signals
+    place = {name: k for k, name in enumerate(names)}
+    links = [link for link in model.graph if link in model.mechanisms[link.target].coefficients]
+    equations = Equations(
+        signals=len(names),
+        max_lag=model.preprocessing.max_lag,
+        source=np.array([place[link.source] for link in links], dtype=np.intp),
+        target=np.array([place[link.target] for link in links], dtype=np.intp),
+        lag=np.array([link.lag for link in links], dtype=np.intp),
+        coefficient=np.array(
+            [model.mechanisms[link.target].coefficients[link] for link in links], dtype=np.float64
+        ),
+        intercept=np.array([model.mechanisms[name].intercept for name in names]),
+        spread=np.array([model.mechanisms[name].spread for name in names]),
+    )
+    known = model.knowledge
+    clock: Clock = next((one for one in ("naive", "utc", "elapsed") if one == model.clock), "rows")
+    return Context(
+        equations=equations,
+        centre=np.array([model.centre[name] for name in names]),
+        scale=np.array([model.scale[name] for name in names]),
+        every=model.preprocessing.every,
+        clock=clock,
+        labels={name: said for name in names if (said := known.label_of(name))},
+        units={name: said for name in names if (said := known.unit_of(name))},
+    )
+
+
+def _named(ranking: Ranking, share: Floats, order: Sequence[int]) -> list[int]:
+    """The columns where trouble starts; none if that cannot be told."""
+    if not order:
+        return []
+    pair = order[:2]
+    both = len(pair) == 2 and float(share[pair].sum()) >= TOGETHER
+    strong = all(ranking.own[k] >= AT_LIMIT * STRONG**2 for k in pair)
+    # One that explains much of the other is its origin, not its companion.
+    apart = all(ranking.explained.get((a, b), 0.0) < 0.5 for a, b in (pair, pair[::-1]) if both)
+    if both and strong and apart and share[pair[1]] > COMPANION:
+        return list(pair)
+    return [order[0]] if share[order[0]] >= SURE else []
+
+
+def _consequences(
+    course: Course, context: Context, ranking: Ranking, named: Sequence[int]
+) -> tuple[str, ...]:
+    """Signals that the causes act on, directly or not, and that are odd or have moved since."""
+    equations = context.equations
+    reached = {k for k in named if k < equations.signals}
+    waiting = list(reached)
+    while waiting:
+        source = waiting.pop()
+        for target in equations.target[equations.source == source].tolist():
+            if target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    found = []
+    for column in sorted(reached - set(named)):
+        since = _moved(course, context, ranking, column)
+        if since is not None:
+            found.append((since, -float(ranking.own[column]), course.signals[column]))
+    return tuple(name for *_, name in sorted(found))
+
+
+def _moved(course: Course, context: Context, ranking: Ranking, column: int) -> int | None:
+    """The tick since which a signal is odd or has left its usual place, None if it has not."""
+    odd = np.flatnonzero(course.evidence[ranking.raised : ranking.stop, column] > 1.0)
+    if len(odd):
+        return ranking.raised + int(odd[0])
+    place = (course.values[:, column] - context.centre[column]) / context.scale[column]
+    before = place[ranking.start : ranking.raised]
+    after = place[ranking.raised : ranking.stop]
+    before, after = before[np.isfinite(before)], after[np.isfinite(after)]
+    if not len(after):
+        return None
+    usual = float(before.mean()) if len(before) >= 5 else 0.0
+    # Both must hold: far from the signal's normal place, and not there before the alarm.
+    if min(abs(after.mean()), abs(after.mean() - usual)) > MOVED:
+        return ranking.raised + int(np.argmax(np.abs(after) > MOVED))
+    return None
+
+
+def _of_health(
+    alarm: Alarm, links: tuple[BrokenLink, ...], paper: tuple[tuple[str, float], ...]
+) -> Explanation:
+    names = list(alarm.signals)
+    said = alarm.headline or f"{', '.join(names)}: {alarm.problem or 'cannot be trusted'}."
+    causes = tuple(Cause(name, alarm.signals[name] or 0.0, 1.0 / len(names)) for name in names)
+    return Explanation(alarm, causes, False, links, (), (), said, paper)
+
+
+def _without_course(
+    alarm: Alarm, links: tuple[BrokenLink, ...], paper: tuple[tuple[str, float], ...]
+) -> Explanation:
+    """From the largest evidence alone: what is left when the ticks are gone."""
+    evidence = np.array([value or 0.0 for value in alarm.signals.values()])
+    share = confidences(np.maximum(evidence, 0.0) ** 2)
+    order = np.argsort(-evidence, kind="stable")[:MOST_CAUSES].tolist()
+    names = list(alarm.signals)
+    causes = tuple(
+        Cause(names[k], float(AT_LIMIT * evidence[k] ** 2), float(share[k])) for k in order
+    )
+    listed = ", ".join(names[k] for k in order[:3]) or "none is known"
+    said = f"The plant left its normal behaviour; signals concerned: {listed}."
+    return Explanation(alarm, causes, True, links, (), (), said[:200], paper)

@@ -1,0 +1,155 @@
+"""The report of one alarm: a single HTML file that needs no network and no script."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from causewatch.data import format_duration, format_time
+from causewatch.errors import SettingError
+from causewatch.explain.charts import evidence_chart, for_page, links_chart, signal_chart
+from causewatch.explain.explanation import Explanation, explain
+from causewatch.explain.ranking import Context
+from causewatch.explain.view import clean
+from causewatch.files import write_atomically
+from causewatch.model.normal import NormalModel
+from causewatch.monitor.alarms import Alarm
+
+__all__ = ["report", "write_report"]
+
+MOST_CAUSES = 5
+MOST_CHARTS = 3
+MOST_LINKS = 12
+MOST_LISTED = 10
+
+
+def write_report(
+    alarm: Alarm | Explanation, path: str | os.PathLike[str], model: NormalModel | None = None
+) -> None:
+    """Write the report of an alarm; the file is there whole or not at all.
+
+    Parameters
+    ----------
+    alarm
+        An explanation, or an alarm that carries what explaining it takes.
+    path
+        File to write; an existing one is replaced.
+    model
+        The model that watched; needed only if the alarm does not carry its mechanisms.
+    """
+    file = Path(path)
+    told = alarm if isinstance(alarm, Explanation) else explain(alarm, model)
+    try:
+        write_atomically(file, report(told).encode())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        message = f"Cannot write {str(file)!r}: {reason}; choose a place that can be written to."
+        raise SettingError(message) from error
+
+
+def report(explanation: Explanation) -> str:
+    """The report as text.
+
+    Names stand in it as text, whatever they are; its policy allows no script and no request.
+    """
+    from jinja2 import Environment, PackageLoader, select_autoescape
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("causewatch.explain"), autoescape=select_autoescape(), trim_blocks=True
+    )
+    folder = files("causewatch.explain") / "templates"
+    style = (folder / "alarm.css").read_text(encoding="utf-8")
+    alarm, context = explanation.alarm, explanation.context
+    links = explanation.broken_links
+    return environment.get_template("alarm.html").render(
+        title="Signal health" if alarm.kind == "health" else "Alarm",
+        headline=explanation.headline,
+        style=Markup(style),
+        facts=_facts(explanation),
+        abstained=explanation.abstained,
+        causes=[
+            {
+                "name": _label(cause.signal, context),
+                "percent": _percent(cause.confidence),
+                "width": f"{100 * cause.confidence:.1f}",
+            }
+            for cause in explanation.causes[:MOST_CAUSES]
+        ],
+        consequences=[_label(name, context) for name in explanation.consequences[:MOST_LISTED]],
+        charts=[
+            {"svg": Markup(for_page(svg)), "caption": caption}
+            for svg, caption in _charts(explanation)
+        ],
+        links=[_link(one.to_dict(), context) for one in links[:MOST_LINKS]],
+        more_links=max(0, len(links) - MOST_LINKS),
+        published=[
+            _label(name, context) for name, _ in explanation.published_ranking[:MOST_LISTED]
+        ],
+    )
+
+
+def _facts(explanation: Explanation) -> list[tuple[str, str]]:
+    alarm = explanation.alarm
+    clock = explanation.context.clock if explanation.context is not None else "naive"
+    facts = [("raised", format_time(alarm.raised_at, clock).replace("T", " "))]
+    if alarm.onset < alarm.raised_at:
+        facts.append(("began", format_time(alarm.onset, clock).replace("T", " ")))
+    if alarm.cleared_at is None:
+        facts.append(("cleared", "not yet"))
+    else:
+        facts.append(("cleared", format_time(alarm.cleared_at, clock).replace("T", " ")))
+        facts.append(("lasted", format_duration((alarm.cleared_at - alarm.raised_at) / 1e9)))
+    if alarm.peak_score is not None:
+        facts.append(("peak score (limit 1)", f"{alarm.peak_score:.3g}"))
+    facts.append(("number", alarm.id))
+    return facts
+
+
+def _charts(explanation: Explanation) -> list[tuple[bytes, str]]:
+    """Pictures with their captions; none if the alarm carries no ticks."""
+    if explanation.course is None or explanation.context is None:
+        return []
+    named = [change.signal for change in explanation.changes]
+    named = (named or [cause.signal for cause in explanation.causes])[:MOST_CHARTS]
+    charts = [
+        (signal_chart(explanation, name), "Seen, and what the model expected of it.")
+        for name in named
+    ]
+    linked = explanation.course.signals[: explanation.context.equations.signals]
+    if any(name in linked for name in named):  # a guarded signal has no links
+        charts.append(
+            (
+                links_chart(explanation),
+                "Links around it. Red arrows are broken; red signals are where it starts, yellow"
+                " ones follow from it. A time on an arrow: how long the effect takes.",
+            )
+        )
+    charts.append((evidence_chart(explanation), "Evidence against the likeliest causes."))
+    return charts
+
+
+def _link(link: dict[str, Any], context: Context | None) -> dict[str, str]:
+    lag = f"{link['lag']} ticks"
+    if context is not None:
+        lag = format_duration(link["lag"] * context.every)
+    numbers = {
+        name: "unknown" if link[name] is None else f"{link[name]:.3g}".replace("-", "−")
+        for name in ("normal", "observed", "deviation")
+    }
+    return {
+        "source": _label(link["source"], context),
+        "target": _label(link["target"], context),
+        "lag": lag,
+        **numbers,
+    }
+
+
+def _label(name: str, context: Context | None) -> str:
+    return clean(name if context is None else context.labels.get(name, name))
+
+
+def _percent(share: float) -> str:
+    return "over 99 %" if share > 0.99 else f"{share:.0%}".replace("%", " %")

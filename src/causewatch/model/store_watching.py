@@ -1,0 +1,127 @@
+"""The part of a model's file that watching needs: limits, habits, guards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.detectors import GuardRanges, Layout, Limits, NormalHabits
+from causewatch.model.watching import Fared, Watching
+
+__all__ = ["read_watching", "watching_arrays", "watching_content"]
+
+Arrays = Mapping[str, NDArray[Any]]
+
+HABITS = ("low", "high", "longest_still", "still", "longest_missing", "missing")
+LIMITS = ("statistics", "links", "centre", "scale")
+
+
+def watching_content(watching: Watching) -> dict[str, Any]:
+    """What goes into the file as JSON."""
+    limits = watching.limits
+    return {
+        "limits": None
+        if limits is None
+        else {
+            "memories": {
+                "means": list(limits.layout.means),
+                "variances": list(limits.layout.variances),
+                "coefficients": list(limits.layout.coefficients),
+                "level": limits.layout.level,
+            },
+            "overall": limits.overall,
+            "false_alarm_every": limits.false_alarm_every,
+            "supported": limits.supported,
+            "recent": limits.recent,
+        },
+        "published": watching.published is not None,
+        "guarded": list(watching.guarded),
+        "gap": watching.gap,
+        "ticks": watching.habits.ticks,
+        "rows_per_tick": watching.habits.rows_per_tick,
+        "fared": None if watching.fared is None else asdict(watching.fared),
+    }
+
+
+def watching_arrays(watching: Watching) -> dict[str, NDArray[Any]]:
+    """What goes into the file as arrays."""
+    arrays: dict[str, NDArray[Any]] = {
+        "watch_spread": watching.spread,
+        "guard_low": watching.ranges.low,
+        "guard_high": watching.ranges.high,
+    }
+    arrays |= {f"habit_{name}": getattr(watching.habits, name) for name in HABITS}
+    if watching.limits is not None:
+        arrays |= {f"limit_{name}": getattr(watching.limits, name) for name in LIMITS}
+    if watching.published is not None:
+        arrays["limit_published"] = watching.published
+    return arrays
+
+
+def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: int) -> Watching:
+    """The part of a model that `watching_content` and `watching_arrays` wrote, checked."""
+    guarded = tuple(content["guarded"])
+    columns = signals + len(guarded)
+    written = content["limits"]
+    layout = None
+    if written is not None:
+        memories = {name: tuple(one) for name, one in written["memories"].items() if name != "level"}
+        layout = Layout(signals, links, level=written["memories"]["level"], **memories)
+    shapes = {
+        "watch_spread": signals,
+        "guard_low": len(guarded),
+        "guard_high": len(guarded),
+        **{f"habit_{name}": columns for name in HABITS},
+    }
+    if layout is not None:
+        shapes |= {"limit_statistics": layout.size, "limit_links": links}
+        shapes |= {"limit_centre": signals, "limit_scale": signals}
+    if content["published"]:
+        shapes["limit_published"] = links
+    for name, size in shapes.items():
+        array = arrays[name]
+        numbers = array.dtype in (np.dtype(np.float64), np.dtype(np.int64))
+        if array.shape != (size,) or not numbers or not _sound(name, array):
+            msg = f"array {name} has an unexpected shape, type or value"
+            raise ValueError(msg)
+    if (layout is None) != content["published"]:
+        msg = "a model has either limits or published limits"
+        raise ValueError(msg)
+    return Watching(
+        limits=None
+        if layout is None
+        else Limits(
+            layout,
+            overall=written["overall"],
+            false_alarm_every=written["false_alarm_every"],
+            supported=written["supported"],
+            recent=written["recent"],
+            **{name: arrays[f"limit_{name}"] for name in LIMITS},
+        ),
+        published=arrays["limit_published"] if content["published"] else None,
+        curves=None,
+        switches=None,
+        spread=arrays["watch_spread"],
+        guarded=guarded,
+        ranges=GuardRanges(arrays["guard_low"], arrays["guard_high"]),
+        habits=NormalHabits(
+            ticks=content["ticks"],
+            rows_per_tick=content["rows_per_tick"],
+            **{name: arrays[f"habit_{name}"] for name in HABITS},
+        ),
+        gap=content["gap"],
+        fared=None if content["fared"] is None else Fared(**content["fared"]),
+    )
+
+
+def _sound(name: str, array: NDArray[Any]) -> bool:
+    """Whether the numbers are such as could be used."""
+    if name in ("watch_spread", "limit_statistics", "limit_links", "limit_scale"):
+        return bool(np.isfinite(array).all() and (array > 0).all())
+    if name in ("habit_low", "habit_high"):
+        return not bool(np.isinf(array).any())  # NaN: never seen
+    return bool(np.isfinite(array).all())

@@ -1,0 +1,74 @@
+"""How alarms come and go: the numbers an operator may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from causewatch.errors import SettingError
+
+__all__ = ["AlarmSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmSettings:
+    """When alarms are raised, updated, cleared, merged and forgotten. Durations are in ticks.
+
+    Attributes
+    ----------
+    raise_after
+        Ticks in a row above the limit before an alarm is raised.
+    clear_below
+        Its signals must stay below this share of the limit …
+    clear_after
+        … for so many ticks before an alarm is cleared.
+    merge_within
+        Trouble of the same signals within so many ticks after clearing opens the same alarm again.
+    cool_down
+        For so many ticks after clearing only strong trouble raises an alarm.
+    strong
+        What counts as strong, in units of the limit.
+    settle_after
+        What counts as long: an alarm on for so many ticks is settled, and strong trouble elsewhere
+        raises a second one.
+    update_every
+        Least number of ticks between two updates of an alarm.
+    update_factor
+        An update is due once the score has grown by this factor since the last event.
+    health_after
+        Ticks for which a signal must be unhealthy before a health alarm is raised.
+    remember
+        How many cleared alarms are kept for merging and feedback.
+    """
+
+    raise_after: int = 1
+    clear_below: float = 0.8
+    clear_after: int = 5
+    merge_within: int = 10
+    cool_down: int = 20
+    strong: float = 1.5
+    settle_after: int = 120
+    update_every: int = 5
+    update_factor: float = 1.5
+    health_after: int = 5
+    remember: int = 50
+
+    def __post_init__(self) -> None:
+        for name in ("raise_after", "clear_after", "settle_after", "update_every", "health_after"):
+            self._check(name, 1, "a whole number of ticks")
+        for name in ("merge_within", "cool_down"):
+            self._check(name, 0, "a whole number of ticks")
+        self._check("remember", 1, "a whole number of alarms")
+        if not 0 < self.clear_below <= 1:
+            msg = f"clear_below is {self.clear_below}; it must be above 0 and at most 1."
+            raise SettingError(msg)
+        for name in ("strong", "update_factor"):
+            value = getattr(self, name)
+            if not 1 <= value < float("inf"):
+                msg = f"{name} is {value}; it must be a number of at least 1."
+                raise SettingError(msg)
+
+    def _check(self, name: str, least: int, what: str) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            msg = f"{name} is {value!r}; it must be {what}, at least {least}."
+            raise SettingError(msg)

@@ -1,0 +1,172 @@
+"""What people may do to alarms: acknowledge, comment, shelve, and say that this was normal.
+
+Every action returns the events it caused, to be written down as those of a tick are. Who did it and
+when is passed in; nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from causewatch.data.table import format_time
+from causewatch.errors import SettingError, UnknownNameError
+from causewatch.monitor.alarms import AlarmEvents, Event, Remark
+from causewatch.monitor.book import AlarmBook, Pending, Told
+from causewatch.monitor.feedback import MARGIN, NormalMark
+from causewatch.monitor.shelves import Shelf
+from causewatch.monitor.tracks import Track
+
+__all__ = ["AlarmDesk"]
+
+MOST_COMMENTS = 20
+"""How many remarks an alarm keeps; the oldest go first."""
+
+
+class AlarmDesk(AlarmBook):
+    """The alarms of one stream, open to people."""
+
+    def acknowledge(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
+        """Somebody has seen the alarm."""
+        track = self._find(id)
+        remark = Remark(_person(by), at, comment)
+        return self._act("acknowledged", track, at, remark, acknowledged=remark)
+
+    def comment(self, id: str, *, by: str, at: int, text: str) -> AlarmEvents:
+        """Add a remark to the alarm."""
+        return self._act("updated", self._find(id), at, Remark(_person(by), at, text))
+
+    def shelve(
+        self, what: str | Iterable[str], *, until: int, by: str, at: int, comment: str = ""
+    ) -> AlarmEvents:
+        """Put an alarm (its id) or signals (a collection of names) out of sight for a time.
+
+        Nothing is raised for these signals until then. An alarm still on is then raised again.
+        Shelving signals shelves the alarms that are about them alone.
+        """
+        if until <= at:
+            msg = (
+                f"Shelving until {format_time(until, self._clock)} would be over at "
+                f"{format_time(at, self._clock)}; give a later time."
+            )
+            raise SettingError(msg)
+        remark = Remark(_person(by), at, comment)
+        if isinstance(what, str):
+            tracks = [self._find(what)]
+        else:
+            names = self._known(what)
+            self._shelves.add(Shelf(names, until, by, at))
+            tracks = self._about(names)
+        told: Told = []
+        for track in tracks:
+            alarm = track.alarm
+            members = tuple(self._names[k] for k in np.flatnonzero(track.member))
+            self._shelves.add(Shelf(members, until, by, at, alarm.kind, alarm.id))
+            told += self._act("shelved", track, at, remark, shelved_until=until)
+        return AlarmEvents.of(told)
+
+    def unshelve(self, what: str | Iterable[str], *, at: int) -> AlarmEvents:
+        """Take an alarm (its id) or signals (a collection of names) off the shelf.
+
+        Alarms still on are raised again, under their own id.
+        """
+        if isinstance(what, str):
+            if not self._shelves.remove_alarm(what):
+                raise UnknownNameError(what, "shelved alarm", self._shelves.alarms)
+            tracks = [track for track in self._tracks() if track.alarm.id == what]
+        else:
+            names, shelved = self._known(what), self._shelves.signals
+            for name in names:
+                if name not in shelved:
+                    raise UnknownNameError(name, "shelved signal", shelved)
+            self._shelves.remove_signals(names)
+            tracks = self._about(names)
+            for track in tracks:
+                self._shelves.remove_alarm(track.alarm.id)
+        told: Told = []
+        for track in tracks:
+            if track.alarm.shelved_until is not None:
+                self._tell("raised", track, at, told, shelved_until=None)
+        return AlarmEvents.of(told)
+
+    def mark_normal(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
+        """Somebody says that this was normal: widen the limits of the alarm's signals.
+
+        Each limit becomes `MARGIN` times the largest value its signal has reached in the alarm. An
+        alarm that is on is cleared. `undo_normal` takes it back.
+        """
+        track = self._find(id)
+        places = [int(k) for k in np.flatnonzero(track.raw > 0)]
+        if not places:
+            msg = f"Alarm {id} has no evidence whose limit could be widened; shelve it instead."
+            raise SettingError(msg)
+        factors = {self._names[k]: max(1.0, MARGIN * float(track.raw[k])) for k in places}
+        remark = Remark(_person(by), at, comment)
+        self._feedback.add(NormalMark(id, by, at, factors))
+        self._shelves.remove_alarm(id)
+        changes: dict[str, Any] = {"normal": True, "acknowledged": remark, "shelved_until": None}
+        if track.alarm.on:
+            told: Told = []
+            if track.problem is not None:
+                # The wider limit says nothing about this: it is reported again if it lasts.
+                name = next(iter(track.alarm.signals))
+                self._pending[name] = Pending(track.problem, at)
+            self._forget(track)
+            changes["comments"] = _with(track.alarm.comments, remark)
+            self._tell("cleared", track, at, told, cleared_at=at, **changes)
+            return AlarmEvents.of(told)
+        return self._act("updated", track, at, remark, **changes)
+
+    def undo_normal(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
+        """Take `mark_normal` back: the limits are as they were without it.
+
+        No event if the alarm itself has been forgotten in the meantime.
+        """
+        remark = Remark(_person(by), at, comment)
+        if not self._feedback.remove(id):
+            names = [mark.alarm for mark in self.marks]
+            raise UnknownNameError(id, "alarm marked as normal", names)
+        for track in self._recent:
+            if track.alarm.id == id:
+                return self._act("updated", track, at, remark, normal=False)
+        return AlarmEvents()
+
+    def _act(
+        self, event: Event, track: Track, at: int, remark: Remark, **changes: Any
+    ) -> AlarmEvents:
+        """An event made by a person: nothing is described anew, so news is still to be told."""
+        if remark.text:
+            changes["comments"] = _with(track.alarm.comments, remark)
+        track.alarm = replace(track.picture(self._names, at), **changes)
+        return AlarmEvents.of([(event, track.alarm)])
+
+    def _known(self, names: Iterable[str]) -> tuple[str, ...]:
+        """`names`, each once, if all are signals."""
+        found = tuple(dict.fromkeys(names))
+        if not found:
+            msg = "No signal was named; name at least one."
+            raise SettingError(msg)
+        for name in found:
+            if name not in self._index:
+                raise UnknownNameError(name, "signal", self._names)
+        return found
+
+    def _about(self, names: Iterable[str]) -> list[Track]:
+        """Alarms that are on and about no other signals than these."""
+        inside = np.zeros(len(self._names), dtype=np.bool_)
+        inside[[self._index[name] for name in names]] = True
+        return [track for track in self._tracks() if not (track.member & ~inside).any()]
+
+
+def _person(name: str) -> str:
+    if not name.strip():
+        msg = "The name of the person is empty; say who it was."
+        raise SettingError(msg)
+    return name
+
+
+def _with(comments: tuple[Remark, ...], remark: Remark) -> tuple[Remark, ...]:
+    return (*comments, remark)[-MOST_COMMENTS:] if remark.text else comments

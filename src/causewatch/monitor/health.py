@@ -1,0 +1,345 @@
+"""`HealthWatch`: the health of signals, kept apart from anomaly.
+
+A dead sensor is reported as a dead sensor. The rules are written down in
+``docs/watching-rules.md``; each state is judged against what the signal did in normal operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.detectors.habits import NormalHabits, unchanged
+from causewatch.errors import SettingError, UnknownNameError
+
+__all__ = ["STREAM", "HealthChange", "HealthState", "HealthWatch", "SignalHealth"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+HealthState = Literal["ok", "missing", "stale", "frozen", "out_of_range", "drifted", "rate_wrong"]
+
+STATES: tuple[HealthState, ...] = (
+    "ok", "drifted", "out_of_range", "frozen", "stale", "missing", "rate_wrong",
+)  # fmt: skip
+"""By number; of several that hold for a signal at once the last is its state."""
+OK, DRIFTED, OUT_OF_RANGE, FROZEN, STALE, MISSING, RATE_WRONG = range(len(STATES))
+
+STREAM = "(stream)"
+"""Stands in place of a signal's name where the stream as a whole is concerned."""
+
+MARGIN = 0.5
+"""Out of range: beyond the learnt range by more than this share of it. Health is no second
+detector: this is for wrong units, wrong wiring, and a plant far from what was learnt."""
+BACK = 0.25
+"""And no longer, once within this share of it."""
+LONGER = 3
+"""Clearly longer than ever in normal operation: so many times."""
+LEAST_FROZEN = 10
+"""Ticks for which a signal must stand still at least to be called frozen."""
+OFTEN_STILL = 0.5
+"""A signal that stands still at more than this share of normal ticks is never called frozen."""
+OUTSIDE = 3
+"""Ticks in a row beyond that margin before a signal is called out of range: a spike is none."""
+CALM = 5
+"""Ticks in a row without a finding before a signal is well again."""
+RATE, RATE_BACK = 1.5, 1.25
+"""The rate is wrong from this factor on, and right again within this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalHealth:
+    """The health of one signal: its state, since when (nanoseconds), and a sentence."""
+
+    signal: str
+    state: HealthState
+    since: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthChange:
+    """A signal's health changed: from which state, and how it is now."""
+
+    before: HealthState
+    now: SignalHealth
+
+
+class HealthWatch:
+    """Follows the health of all columns of one stream, tick by tick.
+
+    Parameters
+    ----------
+    columns
+        Their names.
+    habits
+        How they behave in normal operation, in the same order.
+    hold
+        For how many ticks a missing value is replaced by the last one.
+    rows_expected
+        Rows that make a tick if none is missing: the length of a tick by the interval of the rows.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        habits: NormalHabits,
+        *,
+        hold: int,
+        rows_expected: float = 1.0,
+    ) -> None:
+        self._columns = tuple(columns)
+        self._index = {name: k for k, name in enumerate(self._columns)}
+        size = len(self._columns)
+        if len(habits.low) != size:
+            msg = (
+                f"The habits are those of {len(habits.low)} signals, but {size} are watched;"
+                " give the habits of the same signals."
+            )
+            raise SettingError(msg)
+        self._habits = habits
+        self._hold = hold
+        usual = rows_expected / habits.rows_per_tick  # longer than 1 if rows are usually missing
+        self._usual_pace = usual if np.isfinite(usual) else 1.0
+        # Limits by column, made once. A signal that never varied has no range to leave: guards
+        # watch it.
+        width = habits.high - habits.low
+        known = width > 0
+        self._outer = _limits(habits, np.where(known, MARGIN * width, np.inf))
+        self._inner = _limits(habits, np.where(known, BACK * width, np.inf))
+        never = np.iinfo(np.int64).max
+        watchable = known & (habits.still <= OFTEN_STILL)
+        longest = np.maximum(LONGER * habits.longest_still, LEAST_FROZEN)
+        self._frozen_after = np.where(watchable, longest, never)
+        self._stale_after = np.clip(habits.longest_still, 1, max(1, hold))
+        self._missing_after = LONGER * habits.longest_missing
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything: all is well."""
+        size = len(self._columns)
+        self._age = np.zeros(size, dtype=np.int64)  # ticks since the last value of its own
+        self._gone = np.zeros(size, dtype=np.int64)  # ticks without any value
+        self._run = np.zeros(size, dtype=np.int64)  # ticks at which it did not change
+        self._outside = np.zeros(size, dtype=np.int64)  # ticks beyond the range
+        self._calm = np.zeros(size, dtype=np.int64)  # ticks without a finding, if not well
+        self._last = np.full(size, np.nan)
+        self._drifted: dict[str, tuple[int, str]] = {}
+        self._state = np.zeros(size, dtype=np.int8)
+        self._now: dict[str, SignalHealth] = {}
+        self._quiet = True  # whether all are well, with values of their own and in range
+        self._set_limits()
+
+    @property
+    def now(self) -> Mapping[str, SignalHealth]:
+        """The signals that are not well; `STREAM` stands for the stream as a whole."""
+        return dict(self._now)
+
+    def update(
+        self,
+        time: int,
+        values: Floats,
+        fresh: Bools,
+        *,
+        new_stretch: bool = False,
+        pace: float | None = None,
+    ) -> list[HealthChange]:
+        """Take in one tick; gives what changed.
+
+        Parameters
+        ----------
+        time
+            Of the tick, in nanoseconds.
+        values
+            By column; NaN where missing.
+        fresh
+            By column: whether a value of its own was there.
+        new_stretch
+            Whether the tick does not follow the one before.
+        pace
+            Of the rows; see `rate`.
+        """
+        changes = [] if pace is None else self.rate(time, pace)
+        if new_stretch:
+            # How long a signal stood still is not known across a gap; what is frozen stays so.
+            self._run[self._state != FROZEN] = 0
+        if self._quiet and np.count_nonzero(fresh) == len(fresh):
+            same = unchanged(values, self._last)
+            self._last = values.copy()
+        else:
+            same = self._partly_fresh(values, fresh)
+        self._run += 1
+        self._run *= same
+        low, high = self._limits
+        out = (values < low) | (values > high)
+        stuck = self._run >= self._frozen_after
+        if self._quiet and not np.count_nonzero(out | stuck):
+            return changes
+        return changes + self._judge(time, values, out, stuck & fresh)
+
+    def _partly_fresh(self, values: Floats, fresh: Bools) -> Bools:
+        """Count ticks without values; says where a signal counts as unchanged."""
+        self._quiet = False
+        self._age = np.where(fresh, 0, self._age + 1)
+        gone = np.isnan(values) | (self._age > self._hold)
+        self._gone = np.where(gone, self._gone + 1, 0)
+        same = unchanged(values, self._last)
+        self._last = np.where(fresh, values, self._last)
+        # Without a value of its own a signal neither changes nor stands still.
+        self._run -= ~fresh
+        return same | ~fresh
+
+    def _judge(self, time: int, values: Floats, out: Bools, stuck: Bools) -> list[HealthChange]:
+        """Find the state of every signal; only where it changes is there a loop."""
+        wanted = np.zeros(len(values), dtype=np.int8)
+        for name in self._drifted:
+            wanted[self._index[name]] = DRIFTED
+        there = self._gone == 0
+        self._outside += 1
+        self._outside *= out & there
+        enough = np.where(self._state == OUT_OF_RANGE, 1, OUTSIDE)
+        wanted[self._outside >= enough] = OUT_OF_RANGE
+        wanted[stuck] = FROZEN
+        wanted[(self._age > self._stale_after) & there] = STALE
+        wanted[self._gone > self._missing_after] = MISSING
+        # A signal is well again only after some ticks without a finding.
+        better = (wanted == OK) & (self._state != OK)
+        self._calm += 1
+        self._calm *= better
+        np.copyto(wanted, self._state, where=better & (self._calm < CALM))
+        changes = []
+        for k in np.flatnonzero(wanted != self._state).tolist():
+            state = STATES[wanted[k]]
+            since = self._drifted[self._columns[k]][0] if wanted[k] == DRIFTED else time
+            changes.append(self._change(k, state, since, self._detail(k, state, values[k])))
+        if changes:
+            self._set_limits()
+        self._quiet = not (self._state.any() or self._age.any() or self._outside.any())
+        return changes
+
+    def _change(self, column: int, state: HealthState, time: int, detail: str) -> HealthChange:
+        name = self._columns[column]
+        before = STATES[self._state[column]]
+        self._state[column] = STATES.index(state)
+        self._calm[column] = 0
+        return self._record(before, SignalHealth(name, state, time, detail))
+
+    def _record(self, before: HealthState, found: SignalHealth) -> HealthChange:
+        if found.state == "ok":
+            self._now.pop(found.signal, None)
+        else:
+            self._now[found.signal] = found
+        return HealthChange(before, found)
+
+    def _set_limits(self) -> None:
+        """The range that is not left: narrower for signals on their way back."""
+        out = self._state == OUT_OF_RANGE
+        low, high = (np.where(out, *pair) for pair in zip(self._inner, self._outer, strict=True))
+        self._limits = (low, high)
+
+    def _detail(self, column: int, state: HealthState, value: float) -> str:
+        """The sentence for a state."""
+        name, habits = self._columns[column], self._habits
+        if state == "missing":
+            return f"{name} sends no value."
+        if state == "stale":
+            return (
+                f"{name} has sent no value for {self._age[column]} ticks; its last one is held for"
+                f" at most {self._hold}."
+            )
+        if state == "frozen":
+            return (
+                f"{name} has stood still at {value:.6g} for {self._run[column]} ticks; in normal"
+                f" operation it did so for at most {habits.longest_still[column]}."
+            )
+        if state == "out_of_range":
+            return (
+                f"{name} is at {value:.6g}; in normal operation it lay between"
+                f" {habits.low[column]:.6g} and {habits.high[column]:.6g}."
+            )
+        if state == "drifted":
+            return self._drifted[name][1]
+        return f"{name} is well again."
+
+    def mark_drifted(self, signal: str, since: int, detail: str) -> list[HealthChange]:
+        """Say that a signal has drifted; it shows unless something worse holds for it."""
+        column = self._column(signal)
+        self._drifted[signal] = (since, detail)
+        if self._state[column] not in (OK, DRIFTED):
+            return []
+        self._quiet = False
+        change = self._change(column, "drifted", since, detail)
+        return [change] if change.before == "ok" else []
+
+    def unmark(self, signal: str, time: int) -> list[HealthChange]:
+        """Take that back."""
+        column = self._column(signal)
+        self._drifted.pop(signal, None)
+        if self._state[column] != DRIFTED:
+            return []
+        return [self._change(column, "ok", time, self._detail(column, "ok", np.nan))]
+
+    def rate(self, time: int, pace: float) -> list[HealthChange]:
+        """Judge how fast rows come; also to be called where rows come but no ticks.
+
+        `pace` is the usual time between rows lately in units of the interval.
+        """
+        relative = pace / self._usual_pace
+        wrong = STREAM in self._now
+        bound = RATE_BACK if wrong else RATE
+        if (relative > bound or relative * bound < 1.0) == wrong:
+            return []
+        if wrong:
+            found = SignalHealth(STREAM, "ok", time, "Rows come as fast as learnt again.")
+            return [self._record("rate_wrong", found)]
+        if relative > 1.0:
+            way = f"{relative:.2g} times as slowly"
+        else:
+            way = f"{1.0 / max(relative, 1e-9):.2g} times as fast"
+        detail = f"Rows come {way} as in normal operation."
+        return [self._record("ok", SignalHealth(STREAM, "rate_wrong", time, detail))]
+
+    def _column(self, signal: str) -> int:
+        if signal not in self._index:
+            raise UnknownNameError(signal, "signal", self._columns)
+        return self._index[signal]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything the future depends on: arrays, numbers, words and lists of them."""
+        return {
+            "age": self._age.copy(),
+            "gone": self._gone.copy(),
+            "run": self._run.copy(),
+            "outside": self._outside.copy(),
+            "calm": self._calm.copy(),
+            "last": self._last.copy(),
+            "state": self._state.copy(),
+            "quiet": int(self._quiet),
+            "drifted": [[name, *told] for name, told in self._drifted.items()],
+            "now": [[one.signal, one.state, one.since, one.detail] for one in self._now.values()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot: the future is the same as without interruption."""
+        self.reset()
+        for name in ("age", "gone", "run", "outside", "calm", "last", "state"):
+            found, array = np.asarray(state[name]), getattr(self, "_" + name)
+            if found.shape != array.shape:
+                msg = (
+                    f"The state is one of {found.size} signals, but {array.size} are watched;"
+                    " restore a state of the same model."
+                )
+                raise SettingError(msg)
+            array[:] = found
+        self._quiet = bool(state["quiet"])
+        self._drifted = {name: (int(since), text) for name, since, text in state["drifted"]}
+        self._now = {one[0]: SignalHealth(*one) for one in state["now"]}
+        self._set_limits()
+
+
+def _limits(habits: NormalHabits, margin: Floats) -> tuple[Floats, Floats]:
+    return habits.low - margin, habits.high + margin

@@ -1,0 +1,205 @@
+"""From a live row to numbers, by the rules that tables are read by."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from itertools import repeat
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.data.cells import LARGEST, MISSING, WORDS
+from causewatch.errors import TableError, shorten
+from causewatch.monitor.intake_problems import Problems
+
+__all__ = ["MOST_EXTRA", "RowReader"]
+
+Floats = NDArray[np.float64]
+
+MOST_EXTRA = 100
+"""Names of unknown columns that are remembered; further ones are not told apart."""
+
+NAN = float("nan")
+
+
+class RowReader:
+    """Reads rows as numbers in the order of the columns; NaN where there is none.
+
+    Parameters
+    ----------
+    columns
+        The columns wanted.
+    known
+        Further columns that are no news: those the model left out.
+    problems
+        Where to count what is wrong.
+    """
+
+    def __init__(self, columns: Sequence[str], known: Sequence[str], problems: Problems) -> None:
+        self._columns = tuple(columns)
+        self._known = frozenset(columns) | frozenset(known)
+        self._problems = problems
+        self._get = operator.itemgetter(*columns, columns[0])  # a tuple even for one column
+        self._size = -1  # number of cells of the last row whose names were looked at
+        self._extra: dict[str, None] = {}  # unknown names seen, in order
+        self._absent: set[str] = set()  # columns missing in the last row, and its size
+        self._absent_size = 0
+
+    def read(self, row: Mapping[str, Any] | Sequence[Any] | NDArray[Any]) -> Floats:
+        """The numbers of a row: a new array."""
+        if isinstance(row, Mapping):
+            if len(row) != self._size:
+                self._look_at_names(row)
+            try:
+                cells = self._get(row)[:-1]
+            except KeyError:
+                cells = self._with_gaps(row)
+            else:
+                if self._absent:
+                    self._absent = set()
+        else:
+            cells = self._in_order(row)
+        try:
+            values = np.array(cells)
+        except (ValueError, TypeError, OverflowError):  # lists, dates and the like among the cells
+            values = self._one_by_one(cells)
+        if values.dtype != np.float64 or values.ndim != 1:
+            if values.ndim == 1 and values.dtype.kind in "fiub" and values.itemsize <= 8:
+                values = values.astype(np.float64)
+            else:
+                values = self._one_by_one(cells)
+        if np.count_nonzero(np.abs(values) <= LARGEST) < len(values):
+            self._check(values)
+        return values
+
+    def _in_order(self, row: Any) -> Any:
+        """The cells of a row without names."""
+        expected = len(self._columns)
+        if isinstance(row, np.ma.MaskedArray):
+            row = [None if cell is np.ma.masked else cell for cell in row]
+        if isinstance(row, np.ndarray):
+            found = len(row) if row.ndim == 1 else -1
+        elif isinstance(row, Sequence) and not isinstance(row, (str, bytes)):
+            found = len(row)
+        else:
+            found = -1
+        if found == expected:
+            return row
+        what = f"{found} values" if found >= 0 else f"an object of type {type(row).__name__}"
+        msg = (
+            f"A row of {what} arrived, but {expected} values in the order of the model or a mapping"
+            " from signal to value were expected; give the values by name."
+        )
+        raise TableError(msg)
+
+    def _with_gaps(self, row: Mapping[str, Any]) -> list[Any]:
+        """The cells of a row that lacks columns; blanks around names play no part."""
+        absent = {name for name in self._columns if name not in row}
+        if absent != self._absent or len(row) != self._absent_size:  # mostly as in the row before
+            padded = {name.strip(): name for name in row if isinstance(name, str)}
+            found = {name: padded[name] for name in absent if name in padded}
+            if found:
+                return self._with_gaps({**row, **{name: row[found[name]] for name in found}})
+            for name in absent - self._absent:
+                text = f"Column {shorten(name)} is not in the stream; it is missing, not zero."
+                self._problems.note("missing_columns", text, about=name)
+            self._absent, self._absent_size = absent, len(row)
+        self._problems.count("missing_columns", len(absent))
+        return list(map(row.get, self._columns, repeat(NAN)))
+
+    def _look_at_names(self, row: Mapping[str, Any]) -> None:
+        """Note unknown columns, each once."""
+        self._size = len(row)
+        for name in row:
+            if name in self._known:
+                continue
+            plain = shorten(str(name).strip())
+            if plain in self._known or plain in self._extra:
+                continue
+            if len(self._extra) >= MOST_EXTRA:
+                return
+            self._extra[plain] = None
+            text = f"Columns that the model does not know: {{count}}, the first {plain!r}; ignored."
+            self._problems.add("extra_columns", text)
+
+    def _one_by_one(self, cells: Any) -> Floats:
+        return np.array([self._number(k, cell) for k, cell in enumerate(cells)], dtype=np.float64)
+
+    def _number(self, column: int, cell: Any) -> float:
+        """One cell as a number; NaN and a count where it is none."""
+        if type(cell) is float:
+            return cell
+        if cell is None:
+            return NAN
+        if isinstance(cell, str):
+            found = _text_as_number(cell)
+        elif isinstance(cell, (Real, Decimal, np.bool_)):
+            try:
+                found = float(cell)
+            except OverflowError:
+                found = float("inf")  # counted as such with the others
+            except ValueError:
+                found = NAN
+        else:
+            found = None
+        if found is None:
+            name = self._columns[column]
+            text = (
+                f"Cells of {shorten(name)} that are no numbers: {{count}}, the first"
+                f" {shorten(repr(cell))}; they are missing, not zero."
+            )
+            self._problems.add("text_cells", text, about=name)
+            return NAN
+        return found
+
+    def _check(self, values: Floats) -> None:
+        """Make what is no measured number missing, and count it; changes its argument."""
+        large = np.flatnonzero(np.abs(values) > LARGEST)
+        for k in large.tolist():
+            name = self._columns[k]
+            text = (
+                f"Values of {shorten(name)} that are infinite or beyond {LARGEST:g}: {{count}};"
+                " they are missing, not zero."
+            )
+            self._problems.add("infinite", text, about=name)
+        values[large] = NAN
+        missing = int(np.count_nonzero(np.isnan(values)))
+        self._problems.count("missing", missing)
+        if missing == len(values):
+            self._problems.add(
+                "empty_rows",
+                "Rows without any value: {count}; the stream lives, its signals do not.",
+            )
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that further notes depend on."""
+        return {
+            "size": self._size,
+            "extra": list(self._extra),
+            "absent": sorted(self._absent),
+            "absent_size": self._absent_size,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self._size = int(state["size"])
+        self._extra = dict.fromkeys(str(name) for name in state["extra"])
+        self._absent = {str(name) for name in state["absent"]}
+        self._absent_size = int(state["absent_size"])
+
+
+def _text_as_number(text: str) -> float | None:
+    """Text as the table reader reads it: a number, a word for one, NaN for missing, else None."""
+    plain = text.strip().lower()
+    if "_" not in plain and plain.isascii():  # Python takes 1_0 and other digits, the reader not
+        try:
+            return float(plain)
+        except ValueError:
+            pass
+    if plain in MISSING:
+        return NAN
+    return WORDS.get(plain)

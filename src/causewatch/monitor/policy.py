@@ -1,0 +1,357 @@
+"""The life of alarms: when they are raised, updated, cleared, merged and turned into others.
+
+Rules
+-----
+- The score says how much is wrong, the evidence of the signals where. A signal above 1 is *loud*.
+- Loud signals raise an alarm, or join the one that is on. An alarm is about the signals in it: it
+  is cleared when these have stayed below `clear_below` for `clear_after` ticks.
+- An alarm is *settled* once it is acknowledged, or has lasted for `settle_after` ticks, and no
+  signal has joined for `merge_within` ticks. No signal joins a settled alarm; if others get loud
+  beyond `strong`, they raise a second alarm. So an alarm stuck on one signal hides nothing.
+- Loud signals of an alarm cleared at most `merge_within` ticks ago open that alarm again.
+- For `cool_down` ticks after clearing, signals not loud beyond `strong` raise nothing. If they are
+  still loud afterwards they do: only trouble that ends before is lost by this.
+- A tick without a score (warming up, a gap) counts for the windows above and changes nothing else.
+  A member without evidence keeps its alarm on, for `settle_after` ticks at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.errors import UnknownNameError
+from causewatch.monitor.alarms import Alarm, AlarmEvents, Event, Kind, alarm_id
+from causewatch.monitor.book import Pending, Told
+from causewatch.monitor.desk import AlarmDesk
+from causewatch.monitor.tracks import Track
+
+__all__ = ["AlarmPolicy"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+LARGEST = 1e9
+"""Scores and evidence are cut here: infinity is no number to remember."""
+
+NOTHING = AlarmEvents()
+
+
+class AlarmPolicy(AlarmDesk):
+    """Turns scores into alarms, tick by tick, for one stream.
+
+    What people do to alarms (`acknowledge`, `shelve`, `mark_normal` …) is described in `AlarmDesk`.
+
+    Parameters
+    ----------
+    settings
+        When alarms come and go.
+    signals
+        Names, in the order of the evidence.
+    fingerprint
+        What identifies the model; with stream and time it makes the ids of alarms.
+    stream
+        Name of the stream.
+    clock
+        What times count; only for sentences.
+    describe
+        Explains an alarm: gets it and gives it back with causes, broken links, headline, and onset
+        filled in. Called when an alarm is raised, cleared, or has changed, and then ever more
+        rarely. Must not depend on anything that a restored monitor would not know.
+    health_only
+        Names beside `signals` that have a health but no evidence: columns the model leaves out,
+        the stream as a whole.
+    """
+
+    def update(
+        self, time: int, score: float | None, signals: Floats, hold: bool = False
+    ) -> AlarmEvents:
+        """Go on by one tick.
+
+        Parameters
+        ----------
+        time
+            Of the tick, in nanoseconds.
+        score
+            1.0 is the limit; None or NaN: unknown.
+        signals
+            Evidence per signal in units of its limit, already divided by `factors`; NaN: unknown.
+            Its largest entry should be the score; where it is not, it is scaled to be.
+        hold
+            Whether the detector has reason to think that the trouble goes on unseen. No anomaly
+            alarm is cleared then.
+        """
+        self._tick += 1
+        known = score is not None and score == score
+        quiet = not known or score <= 1.0  # type: ignore[operator]
+        if (
+            quiet
+            and not self._anomalies
+            and not self._health
+            and not self._pending
+            and time < self._shelves.next_expiry
+        ):
+            if known:
+                self._streak = 0
+            return NOTHING
+        time = int(time)  # a number of numpy's would not go into JSON
+        told: Told = []
+        back = self._expire(time) if time >= self._shelves.next_expiry else []
+        if self._health or self._pending:
+            self._check_health(time, signals, told)
+        if score is not None and known and not (quiet and not self._anomalies):
+            self._check_anomalies(time, min(max(score, 0.0), LARGEST), signals, hold, told)
+        elif known:
+            self._streak = 0
+        for track in back:
+            if track.alarm.on:
+                told = [one for one in told if one[1].id != track.alarm.id]  # one event is enough
+                self._tell("raised", track, time, told)
+        return AlarmEvents.of(told) if told else NOTHING
+
+    def health(self, time: int, changes: Mapping[str, str | None]) -> None:
+        """Take note of signals whose health has changed: what is wrong, or None if nothing is.
+
+        Alarms follow from the next `update` on: raised once the problem has lasted `health_after`
+        ticks, cleared once the signal has been well for `clear_after` ticks.
+        """
+        for name, problem in changes.items():
+            if name not in self._index:
+                raise UnknownNameError(name, "signal", self._names)
+            if name in self._health:
+                self._health[name].problem = problem
+            elif problem is None:
+                self._pending.pop(name, None)
+            elif name in self._pending:
+                self._pending[name].problem = problem
+            else:
+                self._pending[name] = Pending(problem, int(time))
+
+    def demote(
+        self, time: int, signal: str, problem: str = "drifted", level: float = 1.0
+    ) -> AlarmEvents:
+        """Turn what is wrong with one signal from an anomaly into a matter of its health.
+
+        The signal leaves its anomaly alarm, which is cleared if nothing else is in it, and gets a
+        health alarm. Until it has stayed below `clear_below` for `settle_after` ticks, it takes
+        part in anomalies only where it exceeds its former peak by the factor `strong`. That peak
+        is the one in its anomaly alarm, or `level`, whichever is larger.
+        """
+        if signal not in self.signals:
+            raise UnknownNameError(signal, "signal", self.signals)
+        k, time = self._index[signal], int(time)
+        told: Told = []
+        health = self._health.get(signal)
+        former = 1.0 if health is None else health.divisor
+        peak, onset = min(max(level, 1.0), LARGEST), time
+        evidence, raw = np.full((2, len(self._names)), np.nan)
+        for track in [one for one in self._anomalies if one.member[k]]:
+            onset = min(onset, track.alarm.onset)
+            # In an alarm of a signal demoted before, evidence is in units of its wider limit.
+            evidence[k] = track.evidence[k] * former
+            raw[k] = track.raw[k]
+            peak = float(np.fmax(peak, evidence[k]))
+            if track.member.sum() == 1:
+                self._close(track, time, told, cool=False)
+            else:
+                track.leave(k)
+        event: Event = "updated"
+        if health is None:
+            wait = self._pending.pop(signal, None)
+            health, event = self._open_health(time, signal, onset)
+            health.problem = None if wait is None else wait.problem
+        health.demoted, health.divisor, health.calm = problem, self.settings.strong * peak, 0
+        health.join(np.arange(len(self._names)) == k, evidence, raw, self._tick)
+        until = self._shelves.until(signal, "health")
+        if until is None:
+            self._tell(event, health, time, told, problem=health.problem or problem)
+        else:
+            changes = {"problem": health.problem or problem, "shelved_until": until}
+            self._tell("shelved", health, time, told, **changes)
+        return AlarmEvents.of(told)
+
+    # Shelves and health
+
+    def _expire(self, time: int) -> list[Track]:
+        """End the shelves that are over; the alarms that were on them."""
+        self._shelves.expire(time)
+        back = []
+        for track in self._tracks():
+            until = track.alarm.shelved_until
+            if until is not None and until <= time:
+                track.alarm = replace(track.alarm, shelved_until=None)
+                back.append(track)
+        return back
+
+    def _check_health(self, time: int, signals: Floats, told: Told) -> None:
+        rules = self.settings
+        for name, track in list(self._health.items()):
+            if track.demoted is not None:
+                value = signals[self._index[name]]
+                if value == value:
+                    track.calm = track.calm + 1 if value < rules.clear_below else 0
+                if track.calm >= rules.settle_after:
+                    track.demoted, track.divisor, track.calm = None, 1.0, 0
+            if track.problem is None and track.demoted is None:
+                track.below += 1
+                if track.below >= rules.clear_after:
+                    self._close(track, time, told, cool=False)
+            else:
+                track.below = 0
+                problem = track.problem or track.demoted
+                if problem != track.alarm.problem and track.alarm.shelved_until is None:
+                    self._tell("updated", track, time, told, problem=problem)
+        muted = self._shelves.muted["health"]
+        for name, wait in list(self._pending.items()):
+            wait.ticks += 1
+            if wait.ticks >= rules.health_after and not muted[self._index[name]]:
+                del self._pending[name]
+                track, event = self._open_health(time, name, wait.onset)
+                track.problem = wait.problem
+                self._tell(event, track, time, told, problem=wait.problem)
+
+    def _open_health(self, time: int, signal: str, onset: int) -> tuple[Track, Event]:
+        """A health alarm to be told: the one cleared a moment ago, or a new one."""
+        member = np.arange(len(self._names)) == self._index[signal]
+        track = self._lately("health", member)
+        event: Event = "updated"
+        if track is None:
+            id = alarm_id(self._fingerprint, self._stream, time, signal)
+            alarm = Alarm(id, "health", raised_at=time, onset=onset, updated_at=time)
+            track, event = Track(alarm, len(self._names), self._tick), "raised"
+            track.member |= member
+        self._health[signal] = track
+        return track, event
+
+    # Anomalies
+
+    def _check_anomalies(
+        self, time: int, score: float, signals: Floats, hold: bool, told: Told
+    ) -> None:
+        # Names that have a health but no evidence come last in all arrays; theirs is unknown.
+        level, raw = np.full((2, len(self._names)), np.nan)
+        level[: len(signals)] = _spread(score, signals)
+        raw[: len(signals)] = level[: len(signals)] * self.factors
+        for name, track in self._health.items():
+            if track.demoted is not None:
+                level[self._index[name]] /= track.divisor
+        free = np.where(self._shelves.muted["anomaly"], np.nan, level)
+        for track in self._anomalies:
+            free[track.member] = np.nan
+        loud = free > 1.0
+        visible = [track for track in self._anomalies if track.alarm.shelved_until is None]
+        open_one = next((track for track in visible if not self._settled(track)), None)
+        if open_one is not None:
+            self._streak = 0
+            if loud.any():
+                open_one.join(loud, level, raw, self._tick)
+        for track in list(self._anomalies):
+            self._follow(track, time, level, raw, hold, told)
+        if open_one is None:
+            # Beside a settled alarm only strong trouble is news.
+            top = float(np.fmax.reduce(free))
+            if top > (self.settings.strong if visible else 1.0):
+                self._rise(time, top, loud, level, raw, told)
+            else:
+                self._streak = 0
+
+    def _settled(self, track: Track) -> bool:
+        rules = self.settings
+        if self._tick - track.joined_tick < rules.merge_within:
+            return False  # the trouble is still spreading
+        old = self._tick - track.raised_tick >= rules.settle_after
+        return old or track.alarm.acknowledged is not None
+
+    def _rise(
+        self, time: int, top: float, loud: Mask, level: Floats, raw: Floats, told: Told
+    ) -> None:
+        """Loud signals that belong to no alarm: open one again, raise one, or wait."""
+        if self._streak == 0:
+            self._onset = time
+        self._streak += 1
+        if self._streak < self.settings.raise_after:
+            return
+        track = self._lately("anomaly", loud)
+        if track is None and self._tick <= self._cool_until and top <= self.settings.strong:
+            return
+        event: Event = "updated"
+        if track is None:
+            id = alarm_id(self._fingerprint, self._stream, time)
+            alarm = Alarm(id, "anomaly", raised_at=time, onset=self._onset, updated_at=time)
+            track, event = Track(alarm, len(self._names), self._tick), "raised"
+        track.join(loud, level, raw, self._tick)
+        self._anomalies.append(track)
+        self._streak = 0
+        self._tell(event, track, time, told)
+
+    def _follow(
+        self, track: Track, time: int, level: Floats, raw: Floats, hold: bool, told: Told
+    ) -> None:
+        """One tick of an alarm that is on: clear it, or see whether there is something to tell."""
+        rules = self.settings
+        own, complete = track.see(level, raw)
+        if hold or own >= rules.clear_below:
+            track.below = track.lost = 0
+        elif complete or track.lost >= rules.settle_after:
+            track.below += 1
+        else:
+            track.lost += 1
+        if track.below >= rules.clear_after:
+            self._close(track, time, told)
+            return
+        if track.alarm.shelved_until is not None:
+            return
+        if track.peak > track.reported * rules.update_factor:
+            track.dirty = True
+        spaced = self._tick - track.look_tick >= rules.update_every
+        if (track.dirty and spaced) or self._tick >= track.next_look:
+            alarm = self._described(track.picture(self._names, time), track)
+            if track.dirty or _gist(alarm) != _gist(track.alarm):
+                told.append(("updated", track.told(alarm)))
+
+    def _close(self, track: Track, time: int, told: Told, cool: bool = True) -> None:
+        """Clear an alarm."""
+        self._forget(track)
+        if cool:
+            self._cool_until = self._tick + self.settings.cool_down
+        self._tell("cleared", track, time, told, cleared_at=time)
+
+    def _lately(self, kind: Kind, loud: Mask) -> Track | None:
+        """The last alarm cleared a moment ago that shares a signal with `loud`, opened again."""
+        for track in reversed(self._recent):
+            if self._tick - track.until_tick > self.settings.merge_within:
+                return None  # the list is in the order of clearing
+            alarm = track.alarm
+            if alarm.kind == kind and not alarm.normal and (track.member & loud).any():
+                self._recent = [one for one in self._recent if one is not track]
+                merged = alarm.merged + 1
+                track.alarm = replace(alarm, cleared_at=None, shelved_until=None, merged=merged)
+                track.below = track.lost = 0
+                return track
+        return None
+
+
+def _spread(score: float, signals: Floats) -> Floats:
+    """Evidence scaled so that its largest entry is `score`.
+
+    Where no signal has any, nobody knows where the trouble is: then every signal gets the score.
+    """
+    top = float(np.fmax.reduce(signals))
+    if top == score:
+        return signals
+    if not top > 0.0:
+        return np.full(len(signals), score)
+    if top > LARGEST:
+        signals = np.minimum(signals, LARGEST)
+        top = LARGEST
+    found = signals * (score / top)
+    found[signals == top] = score  # to the last digit, in spite of rounding
+    return found
+
+
+def _gist(alarm: Alarm) -> tuple[object, ...]:
+    """What of an explanation is worth an update when it changes."""
+    return (*(cause.signal for cause in alarm.causes[:3]), alarm.abstained)

@@ -1,0 +1,180 @@
+"""Growing least squares against `numpy.linalg.lstsq` on all rows so far."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from causewatch.kernels.triangular import GrowingLeastSquares
+from recordings import SINGULAR, odd_units, offsets, singular, two_valued
+
+
+def literal(columns, values):
+    return np.linalg.lstsq(columns, values, rcond=None)[0]
+
+
+def run(problems, compare, start=0):
+    """Feed all problems side by side; call `compare(rows, solutions)` after every row."""
+    sizes = np.array([columns.shape[1] for columns, _ in problems])
+    growing = GrowingLeastSquares(sizes)
+    for t in range(len(problems[0][1])):
+        row = np.zeros((sizes.max() + 1, len(problems)))
+        for k, (columns, values) in enumerate(problems):
+            row[: sizes[k], k] = columns[t]
+            row[-1, k] = values[t]
+        growing.add(row)
+        if t >= start:
+            solution = growing.solve()
+            compare(t + 1, [solution[:size, k] for k, size in enumerate(sizes)])
+    return growing
+
+
+def with_ones(columns):
+    return np.column_stack([columns, np.ones(len(columns))])
+
+
+def largest_difference(problems, skip=1):
+    """Largest difference from the literal solution, relative to its largest coefficient."""
+    worst = 0.0
+
+    def compare(rows, solutions):
+        nonlocal worst
+        if rows % skip and rows > 40:
+            return
+        for (columns, values), mine in zip(problems, solutions, strict=True):
+            theirs = literal(columns[:rows], values[:rows])
+            size = np.abs(theirs).max()
+            worst = max(worst, float(np.abs(mine - theirs).max()) / (size if size > 0 else 1.0))
+
+    run(problems, compare)
+    return worst
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 9))
+def test_random_problems_of_different_sizes(seed, problems, width):
+    rng = np.random.default_rng(seed)
+    sizes = np.sort(rng.integers(1, width + 1, problems))[::-1]
+    given_problems = [(rng.normal(size=(25, size)), rng.normal(size=25)) for size in sizes]
+    assert largest_difference(given_problems) < 1e-9
+
+
+@pytest.mark.parametrize("kind", SINGULAR)
+def test_singular_columns_get_the_solution_of_least_norm(kind):
+    values = singular(3, kind)
+    problems = [(with_ones(values[:, :4]), values[:, 4]), (with_ones(values[:, 1:4]), values[:, 0])]
+    assert largest_difference(problems, skip=5) < 1e-8
+
+
+@pytest.mark.parametrize("rows", [odd_units(5), offsets(5), two_valued(5, 6, 300)])
+def test_awkward_units_levels_and_switches(rows):
+    problems = [(with_ones(rows[:, 1:]), rows[:, 0]), (with_ones(rows[:, :3]), rows[:, 4])]
+    assert largest_difference(problems, skip=5) < 1e-6
+
+
+def test_columns_that_stand_still_for_a_long_time():
+    rng = np.random.default_rng(8)
+    columns = rng.normal(size=(300, 4))
+    columns[:150, 1] = 2.0  # as constant as the intercept
+    columns[:220, 2] = 0.0
+    assert largest_difference([(with_ones(columns), rng.normal(size=300))], skip=3) < 1e-9
+
+
+def test_columns_that_move_one_after_the_other(monkeypatch):
+    """Fillings come and go; and while nothing new moves, no decomposition is needed."""
+    calls = []
+    svd = np.linalg.svd
+    monkeypatch.setattr(np.linalg, "svd", lambda a: calls.append(len(a)) or svd(a))
+    rng = np.random.default_rng(9)
+    columns = rng.normal(size=(900, 6)) * 10.0 ** np.array([0, 3, -2, 1, 2, 0])
+    for k, begin in enumerate([0, 200, 350, 500, 650, 800]):
+        columns[:begin, k] = 40.0 * k
+    columns[:, 5] = 2.0 * columns[:, 0] - 0.5 * columns[:, 3] + 7.0  # a sum that never breaks
+    assert largest_difference([(with_ones(columns), rng.normal(size=900))], skip=4) < 1e-8
+    assert len(calls) < 60
+
+
+def test_many_rows():
+    rng = np.random.default_rng(10)
+    columns = rng.normal(size=(6_000, 4)) + 50.0
+    columns[:, 2] = columns[:, 1]
+    columns[:, 3] = 6.0
+    problem = (with_ones(columns), rng.normal(size=6_000) + columns[:, 0])
+    last = {}
+    run([problem], lambda rows, solutions: last.update({0: solutions[0]}), start=5_999)
+    every = {}
+    run([problem], lambda rows, solutions: every.update({0: solutions[0]}))
+    expected = literal(*problem)
+    assert np.allclose(last[0], expected, rtol=1e-9, atol=1e-9)
+    assert np.allclose(every[0], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_digits_that_normal_equations_lose():
+    """Nearly collinear columns: the condition number squared is beyond double precision."""
+    rng = np.random.default_rng(2)
+    base = rng.normal(size=200)
+    columns = with_ones(np.column_stack([base, base + 1e-7 * rng.normal(size=200)]))
+    truth = np.array([3.0, -2.0, 1.0])
+    problem = (columns, columns @ truth)
+    answers = {}
+    run([problem], lambda rows, solutions: answers.update({rows: solutions[0]}), start=199)
+    assert np.allclose(answers[200], truth, rtol=1e-7)
+    squared = np.linalg.solve(columns.T @ columns, columns.T @ problem[1])
+    assert not np.allclose(squared, truth, rtol=1e-4)
+
+
+def test_singular_values_are_only_computed_where_needed(monkeypatch):
+    calls = []
+    svd = np.linalg.svd
+    monkeypatch.setattr(np.linalg, "svd", lambda a: calls.append(len(a)) or svd(a))
+    rng = np.random.default_rng(4)
+    problem = (with_ones(rng.normal(size=(2000, 5))), rng.normal(size=2000))
+    run([problem], lambda rows, solutions: None)
+    assert 6 <= len(calls) <= 20  # the under-determined rows, and the first ones after them
+
+
+def test_a_problem_without_a_row_stays_as_it_is():
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(40, 3))
+    growing = GrowingLeastSquares(np.array([2, 2]))
+    for t, row in enumerate(rows):
+        both = np.stack([row, row], axis=1)
+        both[:, 1] = row if t % 3 else np.nan
+        growing.add(both, np.array([True, t % 3 != 0]))
+    kept = rows[np.arange(40) % 3 != 0]
+    solution = growing.solve()
+    assert np.allclose(solution[:, 0], literal(rows[:, :2], rows[:, 2]))
+    assert np.allclose(solution[:, 1], literal(kept[:, :2], kept[:, 2]))
+    assert growing.rows.tolist() == [40, len(kept)]
+
+
+def test_no_row_and_rows_of_zeros_give_zero():
+    growing = GrowingLeastSquares(np.array([3, 1]))
+    assert not growing.solve().any()
+    for _ in range(5):
+        growing.add(np.zeros((4, 2)))
+        assert not growing.solve().any()
+
+
+def test_a_snapshot_gives_the_same_bits():
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(60, 5, 3))
+    rows[:, 3:4, 2] = 0.0  # padding of the smallest problem
+    rows[:30, 1] = rows[:30, 0]  # rank comes late
+    one = GrowingLeastSquares(np.array([4, 4, 3]))
+    for row in rows[:25]:
+        one.add(row.copy())
+        one.solve()
+    other = GrowingLeastSquares(np.array([4, 4, 3]))
+    other.restore(one.snapshot())
+    for row in rows[25:]:
+        one.add(row.copy())
+        other.add(row.copy())
+        assert np.array_equal(one.solve(), other.solve())
+
+
+@pytest.mark.parametrize("sizes", [[2, 3], [1, 0]])
+def test_sizes_must_descend_and_be_positive(sizes):
+    with pytest.raises(ValueError, match="descending"):
+        GrowingLeastSquares(np.array(sizes))
