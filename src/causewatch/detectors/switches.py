@@ -316,7 +316,7 @@ def _logistic(line: Floats, share: Floats) -> tuple[float, float]:
     centre, size = float(line.mean()), float(line.std()) or 1.0
     design = np.column_stack([np.ones(len(line)), (line - centre) / size])
     pull = np.diag([1e-3, PULL])
-    beta = np.zeros(2)
+    beta, step = np.zeros(2), np.zeros(2)
     worst = np.inf
     for _ in range(ROUNDS):
         exponent = np.clip(design @ beta, -STEEPEST, STEEPEST)

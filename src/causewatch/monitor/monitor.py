@@ -291,14 +291,12 @@ class Monitor:
         )
         found = self._detector.update(row.values, row.new_stretch)
         score, signals, expected, innovation = self._assemble(found, row)
-        known = score is not None
         limit = self._settling.limit(score) if score is not None else 1.0
         if changes:
             self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
-        told = signals / limit if limit > 1.0 else signals
         self._recorder.add(row.time, score, row.columns, expected, innovation, signals)
-        events = self._policy.update(row.time, score / limit if known else None, told)
-        if known and score is not None:
+        events = self._policy.update(row.time, score, signals, limit=limit)
+        if score is not None:
             events, more = self._settle(row.time, score, signals, events)
             changes += more
         return Tick(

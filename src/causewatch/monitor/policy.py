@@ -67,7 +67,12 @@ class AlarmPolicy(AlarmDesk):
     """
 
     def update(
-        self, time: int, score: float | None, signals: Floats, hold: bool = False
+        self,
+        time: int,
+        score: float | None,
+        signals: Floats,
+        hold: bool = False,
+        limit: float = 1.0,
     ) -> AlarmEvents:
         """Go on by one tick.
 
@@ -83,10 +88,13 @@ class AlarmPolicy(AlarmDesk):
         hold
             Whether the detector has reason to think that the trouble goes on unseen. No anomaly
             alarm is cleared then.
+        limit
+            What evidence is held against at this tick: above 1 for a while after a big event.
         """
         self._tick += 1
+        self._limit = limit
         known = score is not None and score == score
-        quiet = not known or score <= 1.0  # type: ignore[operator]
+        quiet = not known or score <= limit  # type: ignore[operator]
         if (
             quiet
             and not self._anomalies
@@ -241,7 +249,7 @@ class AlarmPolicy(AlarmDesk):
         free = np.where(self._shelves.muted["anomaly"], np.nan, level)
         for track in self._anomalies:
             free[track.member] = np.nan
-        loud = free > 1.0
+        loud = free > self._limit
         visible = [track for track in self._anomalies if track.alarm.shelved_until is None]
         open_one = next((track for track in visible if not self._settled(track)), None)
         if open_one is not None:
@@ -253,7 +261,7 @@ class AlarmPolicy(AlarmDesk):
         if open_one is None:
             # Beside a settled alarm only strong trouble is news.
             top = float(np.fmax.reduce(free))
-            if top > (self.settings.strong if visible else 1.0):
+            if top > (self.settings.strong if visible else 1.0) * self._limit:
                 self._rise(time, top, loud, level, raw, told)
             else:
                 self._streak = 0
@@ -274,8 +282,9 @@ class AlarmPolicy(AlarmDesk):
         self._streak += 1
         if self._streak < self.settings.raise_after:
             return
+        strong = self.settings.strong * self._limit
         track = self._lately("anomaly", loud)
-        if track is None and self._tick <= self._cool_until and top <= self.settings.strong:
+        if track is None and self._tick <= self._cool_until and top <= strong:
             return
         event: Event = "updated"
         if track is None:
@@ -293,7 +302,7 @@ class AlarmPolicy(AlarmDesk):
         """One tick of an alarm that is on: clear it, or see whether there is something to tell."""
         rules = self.settings
         own, complete = track.see(level, raw)
-        if hold or own >= rules.clear_below:
+        if hold or own >= rules.clear_below * self._limit:
             track.below = track.lost = 0
         elif complete or track.lost >= rules.settle_after:
             track.below += 1
