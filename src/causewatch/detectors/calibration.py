@@ -203,7 +203,7 @@ def _levels(seen: Sequence[_Seen], layout: Layout, block: int, every: float) -> 
         plain = given[place] / np.sqrt(2.0 * memory - 1.0)
         size = plain * _pulled(state[place] / np.maximum(plain, TINY), ticks / (2.0 * memory) / 20)
         rise = _pulled(record[place] / np.maximum(state[place], TINY), ticks / block / 30)
-        levels[place] = size * rise
+        levels[place] = np.maximum(size * rise, record[place])
     return np.maximum(levels, LEAST_LEVEL)
 
 

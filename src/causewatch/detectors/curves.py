@@ -18,20 +18,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.detectors.equations import Equations
-from causewatch.detectors.switches import levels_of
+from causewatch.detectors.switches import MOST_TICKS, levels_of, thinned
 
 __all__ = ["Curves", "Features", "choose_curves"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-MOST_TICKS = 20_000
-"""Ticks looked at, at most."""
 CHUNK = 2048
 """Ticks bent at a time."""
 KNOTS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -44,7 +43,7 @@ PULL = 0.01
 """Ridge: pulls towards no curve with this share of each feature's own variance."""
 MOST_BENDS = 8
 """Curved causes and products per signal."""
-FALLS = 0.05
+FALLS = 0.03
 """Share by which a curve must lower the variance that is left, on ticks held out."""
 SURE = 2.5
 """The fall must be this many of its own standard errors, too."""
@@ -134,16 +133,16 @@ class Curves:
     weight: Floats
     features: Features
 
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything by name, for storing."""
         own = {name: getattr(self, name) for name in _names(Curves) if name != "features"}
         return own | {name: getattr(self.features, name) for name in _names(Features)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Curves:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Curves:
         """The opposite of `arrays`."""
         whole = ("target", "first", "link", "gate")
-        given = {
+        given: dict[str, Any] = {
             name: np.asarray(array, dtype=np.intp if name in whole else np.float64)
             for name, array in arrays.items()
         }
@@ -223,7 +222,7 @@ def choose_curves(
     found = []
     for target in range(equations.signals):
         links = equations.links_into(target)
-        if not len(links):
+        if not len(links) or switches[target] is not None:
             continue
         left, causes = _gather(equations, stretches, target)
         half = len(left) // 2
@@ -269,18 +268,10 @@ def _column(stretches: Sequence[Floats], column: int) -> Floats:
 def _gather(
     equations: Equations, stretches: Sequence[Floats], target: int
 ) -> tuple[Floats, Floats]:
-    """What the line leaves of a signal, and its causes, at `MOST_TICKS` ticks or fewer."""
-    reach, links = equations.max_lag, equations.links_into(target)
-    every = max(1, -(-sum(max(0, len(rows) - reach) for rows in stretches) // MOST_TICKS))
-    now, causes = [np.empty(0)], [np.empty((0, len(links)))]
-    for rows in stretches:
-        at = np.arange(reach, len(rows), every)
-        now.append(rows[at, target])
-        causes.append(rows[at[:, None] - equations.lag[links], equations.source[links]])
-    seen = np.concatenate(causes)
-    left = np.concatenate(now) - seen @ equations.coefficient[links] - equations.intercept[target]
-    known = np.isfinite(left)
-    return left[known], seen[known]
+    """What the line leaves of a signal, and its causes, at a bounded number of ticks."""
+    now, causes = thinned(equations, stretches, target)
+    links = equations.links_into(target)
+    return now - causes @ equations.coefficient[links] - equations.intercept[target], causes
 
 
 def _candidates(causes: Floats, levels: Sequence[Floats | None]) -> tuple[Features, list[Ints]]:

@@ -26,8 +26,9 @@ FAMILIES = ("mean", "variance", "coefficient", "level")
 MEANS = (1, 8, 32, 128)
 VARIANCES = (8, 32, 128)
 COEFFICIENTS = (32, 128)
-TICKS_PER_MEMORY = 24
-"""A memory is used if the normal recording is at least this many times as long."""
+TICKS_PER_MEMORY = 12
+"""A memory is used if the normal recording is at least this many times as long; for coefficients,
+which are many, twice as long."""
 
 
 def memories_for(ticks: int) -> dict[str, tuple[int, ...]]:
@@ -36,7 +37,7 @@ def memories_for(ticks: int) -> dict[str, tuple[int, ...]]:
     return {
         "mean": tuple(w for w in MEANS if w <= most),
         "variance": tuple(w for w in VARIANCES if w <= most),
-        "coefficient": tuple(w for w in COEFFICIENTS if w <= most),
+        "coefficient": tuple(w for w in COEFFICIENTS if 2 * w <= most),
     }
 
 

@@ -1,11 +1,10 @@
-"""Signals with two or a few values: how surprising a value is, given what was expected.
+"""Signals with two or a few values: what to expect of them, and how surprising a value is.
 
-A straight line through the causes of a switch says how likely it is to be on, and its error is not
-the same size throughout: near certainty a switch is rarely wrong, half-way it often is. So the
-line's expectation is turned into a probability (a logistic curve for each step from one value to
-the next), and the innovation becomes what the switch did minus that probability, in units of the
-standard deviation that belongs to it. A switch nobody expected is then a surprise, and so is one
-that stays away although it was expected; one that could go either way is none.
+A straight line through the causes of a switch expects values that it never takes, and its errors
+are not the same size throughout. So each step from one level to the next gets a logistic curve of
+the same causes: how likely the signal is above it. What is expected is then a mean between the
+levels. Near certainty a switch is rarely wrong, half-way it often is, and the innovation is divided
+accordingly: one that nobody expected is a surprise, one that could go either way is none.
 
 Averaging rows to ticks gives such a signal values between its levels. They count as shares of the
 way from one level to the next, which the same curves describe; only the size of the error differs,
@@ -15,14 +14,16 @@ and that is measured.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.detectors.equations import Equations
 
-__all__ = ["Switches", "find_switches", "levels_of"]
+__all__ = ["Switches", "find_switches", "levels_of", "thinned"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -37,14 +38,17 @@ AT_LEVELS = 0.6
 DIGITS = 9
 """Values that agree to this many digits of the range are one: averages are not exact."""
 LEAST_EACH = 8
-"""Ticks needed on either side of a step."""
+"""Ticks needed on either side of a step, in each half of the recording."""
 SURE = 0.002
 """Nothing counts as more certain than this: the curve is not known better."""
+POWER = 0.35
+"""Power of the variance by which innovations are divided. One half would give them the same
+variance throughout, but then rare surprises drown everything else; with nothing, they drown."""
 STEEPEST = 30.0
-"""Largest exponent of the logistic curve."""
+"""Largest exponent of a logistic curve."""
 PULL = 1.0
 """Weight, in ticks, that pulls a curve towards flat: it stays finite where nothing is uncertain."""
-ROUNDS = 30
+ROUNDS = 25
 BETTER = 0.01
 """Gain in log-likelihood per tick that both halves of the recording must show."""
 
@@ -53,64 +57,68 @@ BETTER = 0.01
 class Switches:
     """Which signals are switches, and the curve of each step between two of their levels.
 
-    One entry of `target`, `first`, `low`, `spread`, `factor` and `least` for each switch, by
-    column; one of `column`, `offset`, `slope`, `gap` and `square` for each step, by column and from
-    the lowest level up.
-
     Attributes
     ----------
     target
-        Columns of the switches.
+        Columns of the switches, in order.
     first
         Number of the first step of each.
     low
-        Lowest level.
-    spread
-        Of the straight line: the unit in which innovations arrive.
+        Lowest level of each.
     factor
-        What brings the result to unit variance on normal ticks.
-    least
-        Smallest variance that is taken for true.
-    column
-        The switch's column, for each step.
-    offset, slope
-        The probability of being above a step is ``1 / (1 + exp(−offset − slope · expected))``.
-    gap, square
-        How much the value, and its square, both counted from `low`, grow at the step.
+        Of each: what brings its innovations to unit variance on normal ticks.
+    gap
+        Height of each step, by switch and from the lowest up.
+    below
+        Where each step begins, counted from the lowest level.
+    offset
+        Of each step: its probability is ``1 / (1 + exp(−offset − Σ weight · cause))``.
+    first_term
+        Number of the first term of each step.
+    link, weight
+        Of each term, by step: the link from the cause, and its weight.
     """
 
     target: Ints
     first: Ints
     low: Floats
-    spread: Floats
     factor: Floats
-    least: Floats
-    column: Ints
-    offset: Floats
-    slope: Floats
     gap: Floats
-    square: Floats
+    below: Floats
+    offset: Floats
+    first_term: Ints
+    link: Ints
+    weight: Floats
 
-    def arrays(self) -> dict[str, NDArray[np.generic]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything by name, for storing."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Switches:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Switches:
         """The opposite of `arrays`."""
-        whole = ("target", "first", "column")
-        return cls(
-            **{
-                field.name: np.asarray(
-                    arrays[field.name], dtype=np.intp if field.name in whole else np.float64
-                )
-                for field in fields(cls)
-            }
-        )
+        whole = ("target", "first", "first_term", "link")
+        given: dict[str, Any] = {
+            field.name: np.asarray(
+                arrays[field.name], dtype=np.intp if field.name in whole else np.float64
+            )
+            for field in fields(cls)
+        }
+        return cls(**given)
 
-    def probable(self, expected: Floats) -> Floats:
-        """Mean value of each switch, between its levels, where a line expects `expected`."""
-        return self._moments(expected)[0] + self.low
+    def add(self, expected: Floats, causes: Floats) -> Floats:
+        """`expected` with the switches' own in place of what lines expect, in place.
+
+        Parameters
+        ----------
+        expected
+            What the other mechanisms expect: one value for each signal, for one tick or many.
+        causes
+            The value of each link's source at its lag; where one is missing (NaN), so is what is
+            expected of its target.
+        """
+        expected[..., self.target] = self._means(causes) + self.low
+        return expected
 
     def rescale(self, innovation: Floats, expected: Floats) -> Floats:
         """Innovations with those of the switches in units that depend on what was expected.
@@ -120,48 +128,57 @@ class Switches:
         innovation
             In spreads, one tick or many; it is not changed.
         expected
-            What the mechanisms expected, of the same shape.
+            What `add` said, of the same shape.
         """
-        mean, variance = self._moments(expected)
-        at = expected[..., self.target]
-        left = innovation[..., self.target] * self.spread + at - self.low - mean
         rescaled = innovation.copy()
-        rescaled[..., self.target] = left * self.factor / np.sqrt(variance)
+        rescaled[..., self.target] *= self._scales(expected[..., self.target] - self.low)
         return rescaled
 
     def refitted(self, equations: Equations, stretches: Sequence[Floats]) -> Switches:
-        """The same switches with curves fitted to other ticks and mechanisms.
+        """The same switches with curves fitted to other ticks.
 
         Parameters
         ----------
         equations
-            The mechanisms as they will be used, curves included.
+            The same links, with the spreads in which innovations will be given.
         stretches
             Ticks × signals.
         """
-        values, expected = _expectations(equations, stretches)
         found = []
-        for number, target in enumerate(self.target.tolist()):
-            stop = self.first[number + 1] if number + 1 < len(self.first) else len(self.gap)
-            steps = self.gap[self.first[number] : stop]
-            levels = self.low[number] + np.concatenate([[0.0], np.cumsum(steps)])
-            found.append(
-                _fit(target, levels, values[:, target], expected[:, target], equations.spread)
-            )
+        stops = [*self.first[1:].tolist(), len(self.gap)]
+        for k, (first, stop) in enumerate(zip(self.first.tolist(), stops, strict=True)):
+            target = int(self.target[k])
+            levels = self.low[k] + np.append(self.below[first:stop], self.gap[first:stop].sum())
+            now, causes = thinned(equations, stretches, target)
+            links = equations.links_into(target)
+            found.append(_fit(levels, now, causes, float(equations.spread[target]), links, target))
         return _join(found)
 
-    def _moments(self, expected: Floats) -> tuple[Floats, Floats]:
-        """Mean above the lowest level, and variance, of each switch."""
-        exponent = expected[..., self.column] * self.slope
+    @cached_property
+    def _owner(self) -> Ints:
+        """Number of the switch that each step belongs to."""
+        return np.repeat(np.arange(len(self.first)), np.diff(self.first, append=len(self.gap)))
+
+    def _means(self, causes: Floats) -> Floats:
+        """Mean of each switch, counted from its lowest level."""
+        terms = causes[..., self.link]
+        terms *= self.weight
+        exponent = np.add.reduceat(terms, self.first_term, axis=-1)
         exponent += self.offset
         np.minimum(exponent, STEEPEST, out=exponent)
         np.maximum(exponent, -STEEPEST, out=exponent)
-        chance = 1.0 / (1.0 + np.exp(-exponent))
-        np.minimum(chance, 1.0 - SURE, out=chance)
-        np.maximum(chance, SURE, out=chance)
-        mean = np.add.reduceat(chance * self.gap, self.first, axis=-1)
-        square = np.add.reduceat(chance * self.square, self.first, axis=-1)
-        return mean, np.maximum(square - mean * mean, self.least)
+        chance = self.gap / (1.0 + np.exp(-exponent))
+        return np.asarray(np.add.reduceat(chance, self.first, axis=-1))
+
+    def _scales(self, mean: Floats) -> Floats:
+        """What innovations are multiplied by where the mean, from the lowest level, is this."""
+        # As if only the two levels on either side of the mean were possible.
+        share = (mean[..., self._owner] - self.below) / self.gap
+        np.maximum(share, SURE, out=share)
+        np.minimum(share, 1.0 - SURE, out=share)
+        share *= self.gap * self.gap * (1.0 - share)
+        variance = np.add.reduceat(share, self.first, axis=-1)
+        return np.asarray(self.factor * variance**-POWER)
 
 
 def find_switches(equations: Equations, stretches: Sequence[Floats]) -> Switches | None:
@@ -170,7 +187,7 @@ def find_switches(equations: Equations, stretches: Sequence[Floats]) -> Switches
     Parameters
     ----------
     equations
-        The mechanisms, with curves if there are any, without switches.
+        The mechanisms, without switches.
     stretches
         Normal ticks × signals; lags do not reach from one stretch into the next.
 
@@ -179,24 +196,19 @@ def find_switches(equations: Equations, stretches: Sequence[Floats]) -> Switches
     Switches | None
         None if there are none.
     """
-    values, expected = _expectations(equations, stretches)
     found = []
-    for target in range(equations.signals):
-        levels = levels_of(values[:, target])
-        if levels is None:
+    for target in np.unique(equations.target).tolist():
+        now, causes = thinned(equations, stretches, target)
+        levels = levels_of(now)
+        if levels is None or not _each_side(now, levels):
             continue
-        now, line = values[:, target], expected[:, target]
-        known = np.isfinite(now) & np.isfinite(line)
-        now, line = now[known], line[known]
-        if not _each_side(now, levels):
-            continue
+        links = equations.links_into(target)
+        line = causes @ equations.coefficient[links] + equations.intercept[target]
+        given = levels, now, causes, float(equations.spread[target]), links, target
         half = len(now) // 2
-        halves = (slice(0, half), slice(half, None))
-        if all(
-            _gain(target, levels, now, line, equations.spread, fitted, held)
-            for fitted, held in (halves, halves[::-1])
-        ):
-            found.append(_fit(target, levels, now, line, equations.spread))
+        halves = slice(0, half), slice(half, None)
+        if all(_better(*given[:4], line, a, b) for a, b in (halves, halves[::-1])):
+            found.append(_fit(*given))
     return _join(found) if found else None
 
 
@@ -206,11 +218,10 @@ def levels_of(values: Floats) -> Floats | None:
     Values between the levels are fine (they come from averaging), values beyond them are not.
     """
     seen = values[np.isfinite(values)]
-    if len(seen) == 0:
-        return None
-    low, size = float(seen.min()), float(np.ptp(seen))
+    size = float(np.ptp(seen)) if len(seen) else 0.0
     if size == 0:
         return None
+    low = float(seen.min())
     places, counts = np.unique(np.round((seen - low) / size, DIGITS), return_counts=True)
     if len(places) > MOST_LEVELS:
         heavy = counts >= ATOM * len(seen)
@@ -222,122 +233,117 @@ def levels_of(values: Floats) -> Floats | None:
     return np.asarray(low + places * size)
 
 
-def _expectations(equations: Equations, stretches: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Values and what the mechanisms expected of them, at `MOST_TICKS` ticks or fewer."""
-    reach = equations.max_lag
-    total = sum(max(0, len(rows) - reach) for rows in stretches)
-    every = max(1, -(-total // MOST_TICKS))
-    values, expected = [np.empty((0, equations.signals))], [np.empty((0, equations.signals))]
-    bounds = np.flatnonzero(np.diff(equations.target, prepend=-1))
+def thinned(
+    equations: Equations, stretches: Sequence[Floats], target: int
+) -> tuple[Floats, Floats]:
+    """Values of a signal and of its causes at the same ticks, `MOST_TICKS` or fewer.
+
+    If there are more, every second, third … one is taken; ticks with missing values are left out.
+    """
+    reach, links = equations.max_lag, equations.links_into(target)
+    every = max(1, -(-sum(max(0, len(rows) - reach) for rows in stretches) // MOST_TICKS))
+    now, causes = [np.empty(0)], [np.empty((0, len(links)))]
     for rows in stretches:
         at = np.arange(reach, len(rows), every)
-        if not len(at):
-            continue
-        causes = rows[at[:, None] - equations.lag, equations.source]
-        line = np.tile(equations.intercept, (len(at), 1))
-        if len(bounds):
-            terms = np.add.reduceat(causes * equations.coefficient, bounds, axis=1)
-            line[:, equations.target[bounds]] += terms
-        values.append(rows[at])
-        expected.append(equations.bend(line, causes))
-    return np.concatenate(values), np.concatenate(expected)
+        now.append(rows[at, target])
+        causes.append(rows[at[:, None] - equations.lag[links], equations.source[links]])
+    values, sources = np.concatenate(now), np.concatenate(causes)
+    known = np.isfinite(values) & np.isfinite(sources).all(axis=1)
+    return values[known], sources[known]
 
 
 def _each_side(now: Floats, levels: Floats) -> bool:
     """Whether both halves show enough ticks on either side of every step."""
-    middles = (levels[1:] + levels[:-1]) / 2
     half = len(now) // 2
     return all(
         LEAST_EACH <= int((part > middle).sum()) <= len(part) - LEAST_EACH
         for part in (now[:half], now[half:])
-        for middle in middles
+        for middle in (levels[1:] + levels[:-1]) / 2
     )
 
 
-def _gain(
-    target: int,
+def _better(
     levels: Floats,
     now: Floats,
+    causes: Floats,
+    spread: float,
     line: Floats,
-    spread: Floats,
     fitted: slice,
     held: slice,
 ) -> bool:
-    """Whether a switch fitted to some ticks describes others better than a line does."""
-    switch = _fit(target, levels, now[fitted], line[fitted], spread)
-    wide = np.zeros((len(now[held]), len(spread)))
-    wide[:, target] = line[held]
-    mean, variance = switch._moments(wide)
-    size = variance[:, 0] / switch.factor[0] ** 2
-    left = now[held] - mean[:, 0] - switch.low[0]
+    """Whether a switch fitted to some ticks describes others better than the line does."""
+    links = np.arange(causes.shape[1])
+    switch = _fit(levels, now[fitted], causes[fitted], spread, links, 0)
+    mean = switch._means(causes[held])
+    scale = switch._scales(mean)[:, 0] / spread
+    left = (now[held] - levels[0] - mean[:, 0]) * scale
     plain = float(np.var(now[fitted] - line[fitted]))
-    lost = np.log(size) + left**2 / size
     before = np.log(plain) + (now[held] - line[held]) ** 2 / plain
-    return bool(np.mean(before - lost) / 2 > BETTER)
+    return bool(np.mean(before - (left**2 - 2.0 * np.log(scale))) / 2 > BETTER)
 
 
-def _fit(target: int, levels: Floats, now: Floats, line: Floats, spread: Floats) -> Switches:
-    """One switch from its values and what the line expected."""
-    known = np.isfinite(now) & np.isfinite(line)
-    now, line = now[known], line[known]
-    gap = np.diff(levels)
-    above = levels - levels[0]
+def _fit(
+    levels: Floats, now: Floats, causes: Floats, spread: float, links: Ints, target: int
+) -> Switches:
+    """One switch from its values and those of its causes."""
+    gap, steps, terms = np.diff(levels), len(levels) - 1, causes.shape[1]
     curves = [
-        _logistic(line, np.clip((now - low) / step, 0.0, 1.0))
+        _logistic(causes, np.clip((now - low) / step, 0.0, 1.0))
         for low, step in zip(levels[:-1].tolist(), gap.tolist(), strict=True)
     ]
-    steps = len(gap)
-    switch = Switches(
+    local = Switches(
         target=np.array([target], dtype=np.intp),
         first=np.zeros(1, dtype=np.intp),
         low=levels[:1].copy(),
-        spread=spread[[target]],
         factor=np.ones(1),
-        least=np.array([SURE * (1.0 - SURE) * float(gap.min()) ** 2]),
-        column=np.zeros(steps, dtype=np.intp),
-        offset=np.array([offset for offset, _ in curves]),
-        slope=np.array([slope for _, slope in curves]),
         gap=gap,
-        square=np.diff(above**2),
+        below=levels[:-1] - levels[0],
+        offset=np.array([offset for offset, _ in curves]),
+        first_term=np.arange(steps, dtype=np.intp) * terms,
+        link=np.tile(np.arange(terms, dtype=np.intp), steps),
+        weight=np.concatenate([weight for _, weight in curves]),
     )
-    mean, variance = switch._moments(line[:, None])
-    left = (now - levels[0] - mean[:, 0]) / np.sqrt(variance[:, 0])
-    size = float(np.sqrt(np.mean(left**2))) if len(left) else 1.0
-    made = switch.arrays()
-    made["factor"] = np.array([1.0 / size if size > 0 else 1.0])
-    made["column"] = np.full(steps, target, dtype=np.intp)
-    return Switches.from_arrays(made)
+    size = 0.0
+    if len(now):
+        mean = local._means(causes)
+        left = (now - levels[0] - mean[:, 0]) / spread * local._scales(mean)[:, 0]
+        size = float(np.sqrt(np.mean(left**2)))
+    factor = np.array([1.0 / size if size > 0 else 1.0])
+    return replace(local, factor=factor, link=links[local.link])
 
 
-def _logistic(line: Floats, share: Floats) -> tuple[float, float]:
-    """Offset and slope of the logistic curve from a line's expectation to a share."""
-    if not len(line):
-        return 0.0, 0.0
-    centre, size = float(line.mean()), float(line.std()) or 1.0
-    design = np.column_stack([np.ones(len(line)), (line - centre) / size])
-    pull = np.diag([1e-3, PULL])
-    beta, step = np.zeros(2), np.zeros(2)
-    worst = np.inf
+def _logistic(causes: Floats, share: Floats) -> tuple[float, Floats]:
+    """Offset and weights of the logistic curve from causes to a share, by Newton's method."""
+    if not len(share):
+        return 0.0, np.zeros(causes.shape[1])
+    centre, size = causes.mean(axis=0), causes.std(axis=0)
+    size = np.where(size > 0, size, 1.0)
+    design = np.column_stack([np.ones(len(share)), (causes - centre) / size])
+    pull = np.full(design.shape[1], PULL)
+    pull[0] = 1e-3
+
+    def lost(beta: Floats) -> float:
+        exponent = design @ beta
+        return float(np.sum(np.logaddexp(0.0, exponent) - share * exponent) + pull @ beta**2 / 2)
+
+    beta = np.zeros(design.shape[1])
+    now = lost(beta)
     for _ in range(ROUNDS):
-        exponent = np.clip(design @ beta, -STEEPEST, STEEPEST)
-        lost = float(np.sum(np.logaddexp(0.0, exponent) - share * exponent)) + 0.5 * float(
-            beta @ pull @ beta
-        )
-        if lost > worst:
-            # Newton went too far: half the step.
-            step = step / 2
-            beta = beta - step
-            continue
-        if worst - lost < 1e-9 * len(line):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(design @ beta, -STEEPEST, STEEPEST)))
+        curvature = (design * (chance * (1.0 - chance))[:, None]).T @ design + np.diag(pull)
+        step = np.linalg.solve(curvature, design.T @ (share - chance) - pull * beta)
+        # A whole step can go too far; a small enough one never does.
+        after = lost(beta + step)
+        while after > now and np.abs(step).max() > 1e-9:
+            step /= 2
+            after = lost(beta + step)
+        if not after < now:
             break
-        worst = lost
-        chance = 1.0 / (1.0 + np.exp(-exponent))
-        weight = chance * (1.0 - chance)
-        curvature = (design * weight[:, None]).T @ design + pull
-        step = np.linalg.solve(curvature, design.T @ (share - chance) - pull @ beta)
-        beta = beta + step
-    slope = float(beta[1]) / size
-    return float(beta[0]) - slope * centre, slope
+        beta, gained, now = beta + step, now - after, after
+        if gained < 1e-9 * len(share):
+            break
+    weight = beta[1:] / size
+    return float(beta[0] - weight @ centre), weight
 
 
 def _join(parts: Sequence[Switches]) -> Switches:
@@ -346,5 +352,9 @@ def _join(parts: Sequence[Switches]) -> Switches:
         field.name: np.concatenate([getattr(part, field.name) for part in parts])
         for field in fields(Switches)
     }
-    joined["first"] = np.cumsum([0] + [len(part.gap) for part in parts], dtype=np.intp)[:-1]
+    joined["first"] = np.cumsum([0] + [len(part.gap) for part in parts])[:-1]
+    shifts = np.cumsum([0] + [len(part.link) for part in parts])[:-1]
+    joined["first_term"] = np.concatenate(
+        [part.first_term + shift for part, shift in zip(parts, shifts.tolist(), strict=True)]
+    )
     return Switches.from_arrays(joined)

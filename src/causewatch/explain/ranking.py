@@ -40,24 +40,26 @@ FADING = 24.0
 """Ticks after which evidence counts for a third."""
 AT_LIMIT = 6.0
 """What evidence at its limit counts."""
-LARGE = 10.0
+LARGE = 4.0
 """Evidence, in units of its limit, from which on it counts in proportion, not by its square."""
 CLIP = 8.0
 """Innovations and standardised causes beyond this count as this."""
 COEFFICIENTS = 2.0
 """What a unit of likelihood gained by changed coefficients counts."""
-MOST_COEFFICIENTS, MOST_FROZEN = 100.0, 200.0
+MOST_COEFFICIENTS, MOST_FROZEN = 30.0, 200.0
 PULL = 3.0
 """Weight, in ticks, that pulls re-estimated coefficients towards no change."""
 TAIL = 6.0
 """Degrees of freedom of the tail by which single innovations are judged: a spike proves little."""
 LEAST_SHARED = 2.0
 """Likelihood that must be explained before a follower's evidence counts for the sensor."""
+MOSTLY = 0.7
+"""A follower that the best sensor explains to more than this share is no longer a suspect."""
 LEAST = 3.0
 """Signals with less than this are not asked what they explain."""
 USUAL_SQUARE = 2.0
 """Squared innovations above this speak for trouble, those below against it."""
-SHARPNESS = 1.88
+SHARPNESS = 1.73
 """Fitted on simulated faults so that a confidence of 0.8 is right four times out of five."""
 
 
@@ -182,11 +184,12 @@ def _explained_away(own: Floats, explained: Mapping[tuple[int, int], float]) -> 
     total = own.copy()
     for (sensor, follower), share in explained.items():
         total[sensor] += share * own[follower]
+    best = int(total.argmax()) if len(total) else 0
     left = np.ones(len(own))
     for (sensor, follower), share in explained.items():
-        # Of two signals that explain each other the one that explains more is the origin.
-        if total[sensor] > total[follower]:
-            left[follower] = min(left[follower], 1.0 - share)
+        # Only the best explanation takes: otherwise signals that explain each other all vanish.
+        if sensor == best and share > MOSTLY:
+            left[follower] = 1.0 - share
     return total * left
 
 

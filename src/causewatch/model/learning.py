@@ -73,6 +73,8 @@ CALIBRATION_VALUES = 16_000_000
 """At most so many of the last ticks, and values in them, decide the alarm limits."""
 FALSE_ALARM_EVERY = 86_400.0
 """Seconds between two false alarms where times are known; else half of the recording."""
+MOST_EXTRAPOLATED = 10.0
+"""Limits are set for a time of at most so many times the length of the normal recording."""
 GAP = 5.0
 """A new stretch begins after so many intervals without a row."""
 LearnProgress = Callable[[str, float | None], None]
@@ -255,13 +257,14 @@ def _with_limits(
     if wanted is None and model.clock != "rows":
         wanted = FALSE_ALARM_EVERY
     length = sum(map(len, apart or ticks))
+    aim = wanted / plan.every if wanted else length / 2
     equations, limits, fared = prepare(
         model.equations,
         ticks,
         apart,
         centre=np.array([model.centre[name] for name in plan.signals]),
         scale=np.array([max(model.scale[name], 1e-300) for name in plan.signals]),
-        false_alarm_every=max(2.0, wanted / plan.every if wanted else length / 2),
+        false_alarm_every=max(2.0, min(aim, MOST_EXTRAPOLATED * length)),
         progress=lambda share: tell("learning alarm limits", share),
     )
     watching = replace(
@@ -272,24 +275,24 @@ def _with_limits(
         spread=equations.spread,
         fared=fared,
     )
-    added = _limit_findings(limits, fared, plan.every, asked=false_alarm_every is not None)
+    added = _limit_findings(limits, fared, aim, plan.every, asked=false_alarm_every is not None)
     return replace(model, watching=watching, report=(*model.report, *added))
 
 
 def _limit_findings(
-    limits: Limits, fared: Fared | None, every: float, *, asked: bool
+    limits: Limits, fared: Fared | None, aim: float, every: float, *, asked: bool
 ) -> list[Finding]:
     """What is to be said about the alarm limits."""
     findings = []
-    if limits.false_alarm_every > 1.01 * limits.supported:
-        wanted = format_duration(limits.false_alarm_every * every)
+    if aim > 1.01 * limits.supported:
+        taken = f" the limits are set for one in {format_duration(limits.false_alarm_every * every)}"
         findings.append(
             Finding(
                 kind="false_alarm_every",
                 severity="warning" if asked else "info",
-                text=f"One false alarm in {wanted} {'was asked for' if asked else 'is the aim'},"
-                f" but the normal recording supports at most one in"
-                f" {format_duration(limits.supported * every)}.",
+                text=f"One false alarm in {format_duration(aim * every)}"
+                f" {'was asked for' if asked else 'is the aim'}, but the normal recording supports"
+                f" at most one in {format_duration(limits.supported * every)};{taken}.",
                 meaning="The limits are extrapolated; false alarms may come more often.",
                 remedy="Give a longer recording, or a second one with --calibrate.",
             )

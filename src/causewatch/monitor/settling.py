@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["Settling"]
 
-SHARE = 0.4
+SHARE = 0.5
 """The limit is at least this share of the recent peak …"""
 DECAY = 0.999
 """… which is forgotten at this rate per tick."""

@@ -1,0 +1,327 @@
+"""Detectability: the smallest change of each signal that the default detector would notice in time.
+
+Three changes are looked at, one signal at a time, beginning at some tick of normal operation:
+
+- a *bias*: the sensor shows so much too much from then on, and the plant does not react to it;
+- a *drift*: what it shows too much grows by so much at every tick;
+- a *mechanism* change: the signal follows its causes more weakly, by so large a share.
+
+The figure is the size that passes a limit in time **in half of the cases**. For that the model itself is run as a plant: normal ticks drawn from its mechanisms, cut into
+windows. In each window the change moves the innovations of the signal and of what it acts on by an
+amount that follows from the coefficients; the statistics of the moved innovations, clipped as in
+the detector, are held against their limits.
+
+Taken for simple: mechanisms count as straight lines with Gaussian innovations; for bias and drift
+only the places where the change shows most are looked at, and not the coefficient statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from causewatch.detectors.equations import Equations
+from causewatch.detectors.innovation import CAUSE_CLIP, CLIP, SQUARE_CLIP, _own_past
+from causewatch.detectors.limits import Limits
+from causewatch.errors import SettingError
+
+__all__ = ["WITHIN", "Detectability", "detectability"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+WITHIN = 10
+"""Ticks within which a change is to be noticed."""
+HALF = 0.5
+"""Share of the cases in which it is noticed."""
+WINDOWS = 160
+"""Cases that are looked at."""
+BURN_IN = 300
+"""Ticks before the first window: long memories must be full."""
+BOUND = 5.0
+"""Simulated signals stay within so many standard deviations, even if the model is unstable."""
+PLACES = 4
+"""Mechanisms in which the change of a sensor is looked for, at most."""
+SIZES = (0.125, 2048.0)
+"""Smallest and largest change tried, as the largest innovation it makes."""
+SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0)
+"""Changes of a mechanism that are tried first."""
+HALVINGS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Detectability:
+    """Smallest changes that are noticed in time in half of the cases, by signal.
+
+    Infinite means: no such change is noticed in time, however large.
+
+    Attributes
+    ----------
+    within
+        Ticks within which they are noticed.
+    bias
+        Offset of the sensor, in the signal's unit.
+    drift
+        Growth of an offset per tick, in the signal's unit.
+    mechanism
+        Share of their effect that all causes of the signal lose: 1 is all of it, 2 the opposite
+        effect; larger than 3 counts as infinite. Effects are counted from the causes' normal
+        means.
+    """
+
+    within: int
+    bias: Floats
+    drift: Floats
+    mechanism: Floats
+
+
+def detectability(
+    equations: Equations,
+    limits: Limits,
+    within: int = WITHIN,
+    *,
+    signals: Sequence[int] | None = None,
+    seed: int = 0,
+) -> Detectability:
+    """The smallest changes that are noticed within `within` ticks in half of the cases.
+
+    Parameters
+    ----------
+    equations, limits
+        Of the model.
+    within
+        Ticks, the one at which the change begins included.
+    signals
+        Columns to look at; all if not given. The others stay NaN.
+    seed
+        Of the normal ticks that are drawn.
+    """
+    if within < 1:
+        msg = f"Changes are to be noticed within {within} ticks; at least 1 is needed."
+        raise SettingError(msg)
+    windows = _Windows(equations, limits, within, np.random.default_rng(seed))
+    found = np.full((3, equations.signals), np.nan)
+    for signal in range(equations.signals) if signals is None else signals:
+        found[0, signal] = _sensor(windows, signal, np.ones(within))
+        found[1, signal] = _sensor(windows, signal, np.arange(1.0, within + 1))
+        found[2, signal] = _mechanism(windows, signal)
+    return Detectability(within, *found)
+
+
+class _Windows:
+    """Normal ticks drawn from a model, cut into windows, and the statistics in them."""
+
+    def __init__(
+        self, equations: Equations, limits: Limits, within: int, random: np.random.Generator
+    ) -> None:
+        self.equations, self.limits, self.within = equations, limits, within
+        starts = BURN_IN + np.arange(WINDOWS) * 2 * within
+        self.innovation = random.standard_normal((int(starts[-1]) + within, equations.signals))
+        self.starts = starts
+        self.ticks = starts[:, None] + np.arange(within)
+        self.allowed = limits.statistics * limits.overall
+        self.own = _own_past(equations)
+        self._places: dict[int, _Place] = {}
+
+    @cached_property
+    def values(self) -> Floats:
+        """The ticks themselves."""
+        equations, limits = self.equations, self.limits
+        low, high = (limits.centre + side * BOUND * limits.scale for side in (-1.0, 1.0))
+        values = np.tile(limits.centre, (len(self.innovation), 1))
+        lag = np.maximum(equations.lag, 1)  # what acts at once is one tick late here
+        added = self.innovation * equations.spread + equations.intercept
+        linked, firsts = np.unique(equations.target, return_index=True)
+        for t in range(equations.max_lag, len(values)):
+            row = added[t].copy()
+            if len(linked):
+                terms = values[t - lag, equations.source] * equations.coefficient
+                row[linked] += np.add.reduceat(terms, firsts)
+            values[t] = np.minimum(np.maximum(row, low), high)
+        return values
+
+    def place(self, target: int) -> _Place:
+        """The statistics of one signal."""
+        if target not in self._places:
+            self._places[target] = _Place(self, target)
+        return self._places[target]
+
+
+class _Place:
+    """The statistics of one signal in all windows, as linear functions of what is taken in."""
+
+    def __init__(self, windows: _Windows, target: int) -> None:
+        self._windows, self._target = windows, target
+        whole = _clip(windows.innovation[:, target], CLIP)
+        self.innovation = windows.innovation[windows.ticks, target]
+        layout, allowed = windows.limits.layout, windows.allowed
+        means, variances = [], []
+        for family, memory, place in layout.blocks:
+            if family == "mean":
+                means.append(_Statistic.weighted(windows, whole, memory, allowed[place][target]))
+            elif family == "variance":
+                squares = _squares(whole)
+                one = _Statistic.weighted(windows, squares, memory, allowed[place][target])
+                variances.append(one)
+            elif family == "level":
+                own = windows.own[:, target]
+                means.append(_Statistic.level(windows, whole, own, allowed[place][target]))
+        self._means, self._variances = _Statistic.joined(means), _Statistic.joined(variances)
+
+    def passed(self, shift: Floats, causes: Floats | None = None) -> NDArray[np.bool_]:
+        """In which windows a limit is passed if innovations move by `shift`.
+
+        Parameters
+        ----------
+        shift
+            By window and tick, or by tick.
+        causes
+            By link into the signal, window and tick, in standard deviations; without them the
+            coefficient statistics are left out.
+        """
+        moved = _clip(self.innovation + shift, CLIP)
+        passed = self._means.passed(moved) | self._variances.passed(_squares(moved))
+        if causes is None:
+            return passed
+        windows, equations = self._windows, self._windows.equations
+        links = equations.links_into(self._target)
+        for family, memory, place in windows.limits.layout.blocks:
+            if family == "coefficient":
+                allowed = windows.allowed[place][links]
+                # The products start from zero: what they were before does not matter in ten ticks.
+                states = (_clip(causes, CAUSE_CLIP) * moved) @ _kernel(memory, windows.within)
+                passed |= (np.abs(states).max(axis=-1) > allowed[:, None]).any(axis=0)
+        return passed
+
+
+@dataclass(frozen=True, eq=False)
+class _Statistic:
+    """One or several statistics: ``taken in @ kernel + before``, held against `allowed`."""
+
+    kernel: Floats
+    before: Floats
+    allowed: Floats
+
+    @classmethod
+    def weighted(cls, windows: _Windows, whole: Floats, memory: int, allowed: float) -> _Statistic:
+        """An exponentially weighted mean of `whole`."""
+        weight = 1.0 / memory
+        state = lfilter([weight], [1.0, weight - 1.0], whole)[windows.starts - 1]
+        fading = (1.0 - weight) ** np.arange(1, windows.within + 1)
+        kernel = _kernel(memory, windows.within)
+        return cls(kernel, np.outer(state, fading), np.full(windows.within, allowed))
+
+    @classmethod
+    def level(cls, windows: _Windows, whole: Floats, own: Floats, allowed: float) -> _Statistic:
+        """How far a signal is from where its own past should have left it."""
+        within = windows.within
+        back = np.concatenate([[1.0], -own])
+        response = lfilter([1.0], back, np.eye(within, 1).ravel())
+        kernel = np.array(
+            [[response[t - i] if t >= i else 0.0 for t in range(within)] for i in range(within)]
+        )
+        levels = lfilter([1.0], back, whole)[windows.ticks]
+        # Linear: what the window itself did not bring was there before.
+        return cls(kernel, levels - whole[windows.ticks] @ kernel, np.full(within, allowed))
+
+    @classmethod
+    def joined(cls, several: Sequence[_Statistic]) -> _Statistic:
+        """Several side by side."""
+        return cls(
+            np.concatenate([one.kernel for one in several], axis=1),
+            np.concatenate([one.before for one in several], axis=1),
+            np.concatenate([one.allowed for one in several]),
+        )
+
+    def passed(self, taken: Floats) -> NDArray[np.bool_]:
+        """In which windows a limit is passed."""
+        states = taken @ self.kernel
+        states += self.before
+        return np.asarray((np.abs(states) > self.allowed).any(axis=1))
+
+
+def _sensor(windows: _Windows, signal: int, course: Floats) -> float:
+    """Smallest multiple of a `course` of sensor errors that is noticed."""
+    equations = windows.equations
+    shifts = {signal: course.copy()}
+    for link in np.flatnonzero(equations.source == signal).tolist():
+        lag, target = int(equations.lag[link]), int(equations.target[link])
+        late = np.concatenate([np.zeros(lag), course])[: windows.within]
+        shifts.setdefault(target, np.zeros(windows.within))
+        shifts[target] -= equations.coefficient[link] * late
+    shifts = {target: shift / equations.spread[target] for target, shift in shifts.items()}
+    most = sorted(shifts, key=lambda target: -np.abs(shifts[target]).sum())[:PLACES]
+    largest = max(np.abs(shifts[target]).max() for target in most)
+    places = [(windows.place(target), shifts[target]) for target in most]
+
+    def share(size: float) -> float:
+        passed = [place.passed(size * shift) for place, shift in places]
+        return float(np.any(passed, axis=0).mean())
+
+    tried = np.geomspace(*SIZES, round(np.log2(SIZES[1] / SIZES[0])) + 1) / largest
+    return _smallest(share, tried.tolist())
+
+
+def _mechanism(windows: _Windows, signal: int) -> float:
+    """Smallest share of its causes' effect whose loss is noticed."""
+    equations, limits = windows.equations, windows.limits
+    links = equations.links_into(signal)
+    if not len(links):
+        return float("inf")
+    place, ticks = windows.place(signal), windows.ticks
+    source, lag, weight = (
+        equations.source[links],
+        equations.lag[links],
+        equations.coefficient[links],
+    )
+    normal = np.stack(
+        [windows.values[ticks - k, j] - limits.centre[j] for j, k in zip(source, lag, strict=True)]
+    )
+    own = [k for k in range(len(links)) if source[k] == signal and lag[k] > 0]
+
+    def share(size: float) -> float:
+        causes = normal.copy()
+        shift, error = np.empty(ticks.shape), np.zeros(ticks.shape)
+        for t in range(windows.within):
+            # What the signal has lost so far is missing in its own past, too.
+            for k in own:
+                if t >= lag[k]:
+                    causes[k, :, t] += error[:, t - lag[k]]
+            shift[:, t] = -size * (weight @ causes[:, :, t])
+            error[:, t] = shift[:, t] + weight @ (causes[:, :, t] - normal[:, :, t])
+        shift /= equations.spread[signal]
+        scaled = causes / limits.scale[source][:, None, None]
+        return float(place.passed(shift, scaled).mean())
+
+    return _smallest(share, SHARES)
+
+
+def _smallest(share: Callable[[float], float], tried: Sequence[float]) -> float:
+    """Smallest size that is noticed in half of the cases, from the first tried one that is."""
+    first = next((k for k, size in enumerate(tried) if share(size) >= HALF), None)
+    if first is None:
+        return float("inf")
+    low, high = (tried[first - 1] if first else 0.0), tried[first]
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if share(middle) >= HALF else (middle, high)
+    return high
+
+
+def _kernel(memory: int, ticks: int) -> Floats:
+    """Weight of what is taken in at one tick (row) in the mean at a later one (column)."""
+    later = np.arange(ticks)[None, :] - np.arange(ticks)[:, None]
+    return np.where(later >= 0, (1.0 - 1.0 / memory) ** np.maximum(later, 0) / memory, 0.0)
+
+
+def _clip(values: Floats, most: float) -> Floats:
+    return np.minimum(np.maximum(values, -most), most)
+
+
+def _squares(clipped: Floats) -> Floats:
+    return np.minimum(clipped * clipped, SQUARE_CLIP) - 1.0
