@@ -194,12 +194,12 @@ def tep(folder: Path, develop: bool, **how: object) -> dict[str, float]:
 
 def tep_causes(seen: Watched, recording: TimeTable, onset: int) -> list[str]:
     """Causes as the first alarm raised after the onset names them in the end."""
-    from causewatch.explain import explain
+    from causewatch.explain.explanation import explain
 
     times = recording.time
     for alarm in sorted(seen.alarms, key=lambda one: one.raised_at):
         if alarm.raised_at >= int(times[onset]):
-            return [cause.signal for cause in explain(alarm).causes]
+            return [cause.signal for cause in explain(alarm, alarm.model).causes]
     return []
 
 

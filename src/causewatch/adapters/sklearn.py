@@ -122,7 +122,7 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
             reset=reset,
             dtype=np.float64,
             ensure_all_finite="allow-nan",
-            ensure_min_features=2,
+            ensure_min_features=2 if reset else 1,  # afterwards the number learnt from is asked for
         )
         given = getattr(self, "feature_names_in_", None)
         names = [f"x{k}" for k in range(values.shape[1])] if given is None else list(given)

@@ -12,13 +12,14 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from causewatch.cli import inspect, learn, simulate
+from causewatch.cli import alarms, explain, inspect, learn, simulate, watch
 from causewatch.cli.options import Verbose
+from causewatch.cli.output import complain
 from causewatch.errors import CausewatchError
 
 __all__ = ["build", "main"]
 
-COMMANDS = (simulate, learn, inspect)
+COMMANDS = (simulate, learn, inspect, watch, alarms, explain)
 """Modules with a ``register(app)`` function, in the order in which ``--help`` lists them."""
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
@@ -92,10 +93,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _complain(message: str) -> int:
-    """Print one line; what could move the cursor or turn the text around is spelt out."""
-    line = " ".join(message.split())
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-    print("causewatch:", shown, file=sys.stderr)
+    complain(message)
     return BAD_INPUT
 
 

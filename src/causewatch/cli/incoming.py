@@ -17,7 +17,7 @@ from typing import IO, Protocol
 
 from causewatch.errors import SettingError, TableError
 
-__all__ = ["FileText", "Incoming", "Lines", "StdinText"]
+__all__ = ["FileText", "Incoming", "Lines", "StdinText", "first_line", "sample_of"]
 
 BLOCK = 1 << 18
 LONGEST_LINE = 4 << 20
@@ -29,7 +29,9 @@ WAIT = 0.2
 
 
 class Incoming(Protocol):
-    """Text in pieces of any size."""
+    """Text in pieces of any size; `endless` if it waits for more where it ends."""
+
+    endless: bool
 
     def read(self) -> bytes | None:
         """The next piece; None if there is none at present, empty at the end."""
@@ -48,7 +50,7 @@ class FileText:
 
     def __init__(self, path: Path, follow: bool = False) -> None:
         self._path = path
-        self._follow = follow
+        self.endless = follow
         self._open()
 
     def _open(self) -> None:
@@ -65,7 +67,7 @@ class FileText:
         if start[:2] in marks:
             self._decoder = codecs.getincrementaldecoder(marks[start[:2]])("replace")
             self._plain = False
-        if self._follow and not self._plain:
+        if self.endless and not self._plain:
             msg = (
                 f"{self._path.name!r} is compressed or UTF-16 and cannot be followed while it"
                 " grows; watch it without --follow."
@@ -77,7 +79,7 @@ class FileText:
     def read(self) -> bytes | None:
         """See `Incoming`."""
         data = self._read(BLOCK)
-        if not data and self._follow:
+        if not data and self.endless:
             if self._replaced():
                 self._file.close()
                 self._open()
@@ -128,6 +130,8 @@ class FileText:
 
 class StdinText:
     """Standard input, read by a thread so that the watch can do other things while it waits."""
+
+    endless = True
 
     def __init__(self) -> None:
         stream = sys.stdin.buffer
@@ -184,12 +188,18 @@ class Lines:
         self._rest: list[bytes] = []
         self._waiting = 0  # bytes in it
         self._skipping = False  # inside a line that is too long
+        self._unread = b""
+        self.endless = text.endless
         self.taken = taken
         self.too_long = 0
         self.ended = False
 
     def read(self) -> bytes:
         """The lines that have come in, each with its end; empty if there are none at present."""
+        if self._unread:
+            lines, self._unread = self._unread, b""
+            self.taken += len(lines)
+            return lines
         data = self._text.read()
         if data is None:
             return b""
@@ -220,3 +230,22 @@ class Lines:
         self._waiting = len(data) - cut
         self.taken += len(lines)
         return lines
+
+    def unread(self, lines: bytes) -> None:
+        """Give back the lines read last."""
+        self._unread = lines
+        self.taken -= len(lines)
+        self.ended = False
+
+
+def sample_of(path: Path, size: int) -> bytes:
+    """The beginning of a text file: about `size` bytes, whole lines."""
+    lines, data = Lines(FileText(path)), b""
+    while not lines.ended and len(data) < size:
+        data += lines.read()
+    return data
+
+
+def first_line(path: Path) -> bytes:
+    """The first line of a text file that is not blank, without blanks before it."""
+    return sample_of(path, 1).lstrip().split(b"\n", 1)[0]

@@ -11,7 +11,18 @@ from typing import Any
 
 from causewatch.errors import SettingError
 
-__all__ = ["print_json", "progress", "progress_of", "refuse_existing"]
+__all__ = ["complain", "print_json", "progress", "progress_of", "refuse_existing", "shown"]
+
+
+def complain(message: str) -> None:
+    """Print one line on stderr."""
+    print("causewatch:", shown(message), file=sys.stderr)
+
+
+def shown(text: str) -> str:
+    """`text` on one line; what could move the cursor or turn the text around is spelt out."""
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 def print_json(data: Any) -> None:

@@ -22,11 +22,11 @@ MARKS = {
 }
 
 
-def console() -> Console:
+def console(stderr: bool = False) -> Console:
     """Where results for people are printed; plain text if that is no terminal."""
     from rich.console import Console
 
-    out = Console(markup=False, highlight=False)
+    out = Console(markup=False, highlight=False, stderr=stderr)
     out.soft_wrap = not out.is_terminal  # a file or a pipe gets whole sentences on one line
     return out
 

@@ -132,12 +132,19 @@ def calibrate(
         (part, [one for k, one in enumerate(own) if k != mine] or own)
         for mine, part in enumerate(normal)
     ]
-    scores = []
+    series = []
     for k, (part, others) in enumerate(judged):
-        scores.append(scores_of(part, with_levels_of(others), drift_rate=drift_rate))
+        series.append(_by_block(part, with_levels_of(others), drift_rate))
         tell(0.55 + 0.45 * (k + 1) / len(judged))
-    overall = level_of_peaks(np.concatenate(scores), false_alarm_every, MERGE)
-    return replace(with_levels_of(own), overall=max(overall, LEAST_LEVEL))
+    heights = np.concatenate(series)
+    # Each family and memory gets the same share of false alarms, so that none drowns the others.
+    shares = np.array([level_of_peaks(one, false_alarm_every, MERGE) for one in heights.T])
+    shares = np.maximum(shares, LEAST_LEVEL)
+    balanced = with_levels_of(own).statistics.copy()
+    for share, (_, _, place) in zip(shares.tolist(), layout.blocks, strict=True):
+        balanced[place] *= share
+    overall = level_of_peaks((heights / shares).max(axis=1), false_alarm_every, MERGE)
+    return replace(limits, statistics=balanced, overall=max(overall, LEAST_LEVEL))
 
 
 def scores_of(part: Judged, limits: Limits, *, drift_rate: float = DRIFT_RATE) -> Floats:
@@ -149,6 +156,17 @@ def scores_of(part: Judged, limits: Limits, *, drift_rate: float = DRIFT_RATE) -
             score = detector.update(row, new_stretch=k == 0).score
             scores.append(np.nan if score is None else score)
     return np.array(scores)
+
+
+def _by_block(part: Judged, limits: Limits, drift_rate: float) -> Floats:
+    """Largest ratio in each block of statistics at every tick that can be judged."""
+    detector = InnovationDetector(part.equations, limits, drift_rate=drift_rate)
+    heights = []
+    for rows in part.stretches:
+        for k, row in enumerate(rows):
+            if detector.update(row, new_stretch=k == 0).score is not None:
+                heights.append(detector.heights())
+    return np.array(heights).reshape(len(heights), len(limits.layout.blocks))
 
 
 @dataclass(frozen=True, eq=False)

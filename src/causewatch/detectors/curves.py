@@ -49,6 +49,8 @@ SURE = 2.5
 """The fall must be this many of its own standard errors, too."""
 BATCHES = 10
 """Pieces of the held-out ticks from which that error is taken."""
+LEAST_LEFT = 1e-9
+"""Share of a feature's variance that counts as nothing."""
 LEAST_TICKS = 100
 """Fewer ticks than this in one half say nothing about a curve."""
 
@@ -81,16 +83,25 @@ class Features:
         """Numbers of the features with a switch."""
         return np.flatnonzero(self.gate >= 0)
 
+    @cached_property
+    def _gates(self) -> tuple[Ints, Floats, Floats]:
+        return self.gate[self.gated], self.gate_low[self.gated], self.gate_size[self.gated]
+
     def values(self, causes: Floats) -> Floats:
         """Value of each feature, from one value for each link; for one tick or many."""
-        values = causes[..., self.link]
+        values = causes.take(self.link, axis=-1, mode="clip")
         np.minimum(values, self.upper, out=values)
         np.maximum(values, self.knot, out=values)
         values -= self.knot
         gated = self.gated
         if len(gated):
-            state = (causes[..., self.gate[gated]] - self.gate_low[gated]) / self.gate_size[gated]
-            values[..., gated] *= np.minimum(np.maximum(state, 0.0), 1.0)
+            link, low, size = self._gates
+            state = causes.take(link, axis=-1, mode="clip")
+            state -= low
+            state /= size
+            np.minimum(state, 1.0, out=state)
+            np.maximum(state, 0.0, out=state)
+            values[..., gated] *= state
         return values
 
     def taken(self, which: Ints) -> Features:
@@ -235,10 +246,10 @@ def choose_curves(
         values = features.values(causes)
         first, last = slice(0, half), slice(half, None)
         if all(
-            _pays(values[a], left[a], values[b], left[b], len(links), blocks, falls)
+            _pays(_Sums.of(values[a], left[a], len(links)), values[b], left[b], blocks, falls)
             for a, b in ((first, last), (last, first))
         ):
-            bends = _chosen(values, left, len(links), blocks)
+            bends = _chosen(_Sums.of(values, left, len(links)), blocks)
             used = features.taken(np.concatenate([np.arange(len(links)), bends]))
             found.append(_fitted(target, used, left, causes))
     return _join(found, equations) if found else None
@@ -302,96 +313,133 @@ def _candidates(causes: Floats, levels: Sequence[Floats | None]) -> tuple[Featur
     return features, [block for block in blocks if len(block)]
 
 
-def _without_line(values: Floats, straight: int) -> tuple[Floats, Floats, Floats]:
-    """Features with the best line through the causes taken out; its coefficients, its constant."""
-    means = values.mean(axis=0)
-    centred = values - means
-    line, bends = centred[:, :straight], centred[:, straight:]
-    slopes = np.linalg.lstsq(line, bends, rcond=1e-10)[0]
-    return bends - line @ slopes, slopes, means[straight:] - means[:straight] @ slopes
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What a fit needs to know of the features, without the ticks.
+
+    Attributes
+    ----------
+    ticks
+        How many there were.
+    straight
+        How many of the features are straight; the others bend.
+    means, sizes
+        Mean and standard deviation of each feature.
+    slopes
+        Straight × bent, in standard units: the best line through each bent feature.
+    inner, shared, variance
+        Products of the bent features without that line, of them with what is left, and of that
+        with itself.
+    """
+
+    ticks: int
+    straight: int
+    means: Floats
+    sizes: Floats
+    slopes: Floats
+    inner: Floats
+    shared: Floats
+    variance: float
+
+    @classmethod
+    def of(cls, values: Floats, left: Floats, straight: int) -> _Sums:
+        """From the value of each feature, and what is left, at each tick."""
+        ticks, means, sizes = len(left), values.mean(axis=0), values.std(axis=0)
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        standard = (values - means) / sizes
+        products = standard.T @ standard / ticks
+        with_left = standard.T @ left / ticks
+        lines, across = products[:straight, :straight], products[:straight, straight:]
+        slopes = np.linalg.lstsq(lines, across, rcond=1e-10)[0]
+        return cls(
+            ticks,
+            straight,
+            means,
+            sizes,
+            slopes,
+            inner=products[straight:, straight:] - across.T @ slopes,
+            shared=with_left[straight:] - slopes.T @ with_left[:straight],
+            variance=float(left @ left) / ticks,
+        )
+
+    def fit(self, which: Ints) -> tuple[Floats, float]:
+        """Coefficients of the straight features and of some bent ones, and the constant."""
+        bent = which - self.straight
+        inner = self.inner[np.ix_(bent, bent)]
+        weights = np.linalg.solve(inner + np.diag(_pull(inner.diagonal())), self.shared[bent])
+        used = np.concatenate([np.arange(self.straight), which])
+        found = np.concatenate([-self.slopes[:, bent] @ weights, weights]) / self.sizes[used]
+        return found, -float(found @ self.means[used])
 
 
-def _chosen(values: Floats, left: Floats, straight: int, blocks: Sequence[Ints]) -> Ints:
+def _pull(variances: Floats) -> Floats:
+    # A feature that is itself a line has nothing left; what rounding leaves must not be fitted.
+    return PULL * variances + LEAST_LEFT
+
+
+def _chosen(sums: _Sums, blocks: Sequence[Ints]) -> Ints:
     """Features that bend, block by block as long as the next one is worth its number of features.
 
-    Worth is measured as in Bayes' information criterion.
+    Worth is measured as in Bayes' information criterion. What a block explains is taken out of
+    the others, so that every step is a look at small matrices.
     """
-    ticks = len(left)
-    bends, _, _ = _without_line(values, straight)
-    inner = bends.T @ bends / ticks
-    shared = bends.T @ left / ticks
-    variance = float(left @ left) / ticks
+    inner, shared = sums.inner + np.diag(_pull(sums.inner.diagonal())), sums.shared.copy()
+    bent = [block - sums.straight for block in blocks]
+    widths = np.array([len(block) for block in blocks])
+    waiting = np.ones(len(blocks), dtype=np.bool_)
+    variance = sums.variance
     taken: list[Ints] = []
-    before = variance
-    waiting = list(range(len(blocks)))
-    while waiting and len(taken) < MOST_BENDS:
-        after = [
-            variance - _explained(inner, shared, np.concatenate([*taken, blocks[k]]) - straight)
-            for k in waiting
-        ]
-        worth = [
-            ticks * np.log(before / max(now, 1e-12 * variance)) - len(blocks[k]) * np.log(ticks)
-            if before > 0
-            else -np.inf
-            for k, now in zip(waiting, after, strict=True)
-        ]
-        best = int(np.argmax(worth))
-        if worth[best] <= 2.0 * np.log(len(blocks)):
+    while waiting.any() and len(taken) < MOST_BENDS:
+        gain = np.zeros(len(blocks))
+        for width in np.unique(widths[waiting]):
+            alike = np.flatnonzero(waiting & (widths == width))
+            places = np.stack([bent[k] for k in alike])
+            own = inner[places[:, :, None], places[:, None, :]]
+            given = shared[places]
+            gain[alike] = (given * np.linalg.solve(own, given[..., None])[..., 0]).sum(axis=1)
+        remains = np.maximum(variance - gain, 1e-12 * sums.variance)
+        worth = sums.ticks * np.log(max(variance, 1e-300) / np.maximum(remains, 1e-300))
+        worth -= widths * np.log(sums.ticks) + 2.0 * np.log(len(blocks))
+        best = int(np.argmax(np.where(waiting, worth, -np.inf)))
+        if not worth[best] > 0:
             break
-        before = after[best]
-        taken.append(blocks[waiting.pop(best)])
+        taken.append(blocks[best])
+        waiting[best] = False
+        variance = float(remains[best])
+        mine = bent[best]
+        shares = np.linalg.solve(inner[np.ix_(mine, mine)], inner[mine])
+        shared = shared - shares.T @ shared[mine]
+        inner = inner - inner[:, mine] @ shares
+        # Rounding could leave what was just explained a little below zero.
+        inner[np.diag_indices_from(inner)] += LEAST_LEFT
     return np.concatenate(taken) if taken else np.empty(0, dtype=np.intp)
 
 
-def _explained(inner: Floats, shared: Floats, which: Ints) -> float:
-    """Variance that some features explain."""
-    weights = _ridge(inner[np.ix_(which, which)], shared[which])
-    return float(2.0 * weights @ shared[which] - weights @ inner[np.ix_(which, which)] @ weights)
-
-
-def _ridge(inner: Floats, shared: Floats) -> Floats:
-    size = inner.diagonal()
-    pull = PULL * np.where(size > 0, size, 1.0)
-    return np.asarray(np.linalg.solve(inner + np.diag(pull), shared))
-
-
-def _weights(values: Floats, left: Floats, straight: int) -> tuple[Floats, float]:
-    """Coefficients of all features, and the constant, of the curve with the line taken out."""
-    bends, slopes, means = _without_line(values, straight)
-    weights = _ridge(bends.T @ bends / len(left), bends.T @ left / len(left))
-    return np.concatenate([-slopes @ weights, weights]), -float(means @ weights)
-
-
 def _pays(
-    values: Floats,
-    left: Floats,
-    held: Floats,
-    held_left: Floats,
-    straight: int,
-    blocks: Sequence[Ints],
-    falls: float,
+    sums: _Sums, held: Floats, held_left: Floats, blocks: Sequence[Ints], falls: float
 ) -> bool:
     """Whether a curve chosen and fitted on some ticks clearly leaves less of others."""
-    bends = _chosen(values, left, straight, blocks)
+    bends = _chosen(sums, blocks)
     if not len(bends):
         return False
-    used = np.concatenate([np.arange(straight), bends])
-    weight, constant = _weights(values[:, used], left, straight)
+    weight, constant = sums.fit(bends)
+    used = np.concatenate([np.arange(sums.straight), bends])
     gained = held_left**2 - (held_left - held[:, used] @ weight - constant) ** 2
-    whole = float(np.mean(held_left**2))
     pieces = np.array([piece.mean() for piece in np.array_split(gained, BATCHES)])
     error = float(pieces.std(ddof=1)) / np.sqrt(BATCHES)
     fall = float(gained.mean())
-    return fall > falls * whole and fall > SURE * error
+    return fall > falls * float(np.mean(held_left**2)) and fall > SURE * error
 
 
 def _fitted(target: int, features: Features, left: Floats, causes: Floats) -> _Curve:
     """The curve of one signal from its features."""
-    straight = causes.shape[1]
+    straight, size = causes.shape[1], len(features.link)
+    if not len(left):
+        return _Curve(target, features, 0.0, np.zeros(size), 0.0)
     values = features.values(causes)
-    weight, constant = _weights(values, left, straight)
+    weight, constant = _Sums.of(values, left, straight).fit(np.arange(straight, size))
     remains = left - values @ weight - constant
-    free = max(1, len(left) - len(weight) - 1)
+    free = max(1, len(left) - size - 1)
     return _Curve(target, features, constant, weight, float(np.sqrt(remains @ remains / free)))
 
 

@@ -6,13 +6,15 @@ Three changes are looked at, one signal at a time, beginning at some tick of nor
 - a *drift*: what it shows too much grows by so much at every tick;
 - a *mechanism* change: the signal follows its causes more weakly, by so large a share.
 
-The figure is the size that passes a limit in time **in half of the cases**. For that the model itself is run as a plant: normal ticks drawn from its mechanisms, cut into
-windows. In each window the change moves the innovations of the signal and of what it acts on by an
-amount that follows from the coefficients; the statistics of the moved innovations, clipped as in
-the detector, are held against their limits.
+The figure is the size that passes a limit in time **in half of the cases**. For that the model
+itself is run as a plant: normal ticks drawn from its mechanisms, cut into windows. In each window
+the change moves the innovations of the signal and of what it acts on by an amount that follows from
+the coefficients; the statistics of the moved innovations, clipped as in the detector, are held
+against their limits.
 
-Taken for simple: mechanisms count as straight lines with Gaussian innovations; for bias and drift
-only the places where the change shows most are looked at, and not the coefficient statistics.
+Taken for simple: mechanisms count as straight lines with Gaussian innovations; a bias or drift is
+looked for only in the few mechanisms where it shows most, and there only in the coefficients of the
+links from the signal at fault.
 """
 
 from __future__ import annotations
@@ -145,6 +147,13 @@ class _Windows:
             values[t] = np.minimum(np.maximum(row, low), high)
         return values
 
+    def causes(self, links: Ints) -> Floats:
+        """Causes by link, window and tick, counted from the mean, in standard deviations."""
+        source, lag = self.equations.source[links], self.equations.lag[links]
+        values = self.values[self.ticks[None] - lag[:, None, None], source[:, None, None]]
+        centre, scale = self.limits.centre[source], self.limits.scale[source]
+        return np.asarray((values - centre[:, None, None]) / scale[:, None, None])
+
     def place(self, target: int) -> _Place:
         """The statistics of one signal."""
         if target not in self._places:
@@ -173,28 +182,27 @@ class _Place:
                 means.append(_Statistic.level(windows, whole, own, allowed[place][target]))
         self._means, self._variances = _Statistic.joined(means), _Statistic.joined(variances)
 
-    def passed(self, shift: Floats, causes: Floats | None = None) -> NDArray[np.bool_]:
+    def passed(self, shift: Floats, links: Ints, causes: Floats) -> NDArray[np.bool_]:
         """In which windows a limit is passed if innovations move by `shift`.
 
         Parameters
         ----------
         shift
             By window and tick, or by tick.
+        links
+            Those into the signal whose coefficient statistics are looked at.
         causes
-            By link into the signal, window and tick, in standard deviations; without them the
-            coefficient statistics are left out.
+            Their causes by link, window and tick, counted from the mean, in standard deviations.
         """
         moved = _clip(self.innovation + shift, CLIP)
         passed = self._means.passed(moved) | self._variances.passed(_squares(moved))
-        if causes is None:
-            return passed
-        windows, equations = self._windows, self._windows.equations
-        links = equations.links_into(self._target)
+        windows = self._windows
+        products = _clip(causes, CAUSE_CLIP) * moved
         for family, memory, place in windows.limits.layout.blocks:
-            if family == "coefficient":
+            if family == "coefficient" and len(links):
                 allowed = windows.allowed[place][links]
-                # The products start from zero: what they were before does not matter in ten ticks.
-                states = (_clip(causes, CAUSE_CLIP) * moved) @ _kernel(memory, windows.within)
+                # The products start from zero: what was before hardly matters in a few ticks.
+                states = products @ _kernel(memory, windows.within)
                 passed |= (np.abs(states).max(axis=-1) > allowed[:, None]).any(axis=0)
         return passed
 
@@ -248,19 +256,28 @@ class _Statistic:
 def _sensor(windows: _Windows, signal: int, course: Floats) -> float:
     """Smallest multiple of a `course` of sensor errors that is noticed."""
     equations = windows.equations
+    acts = np.flatnonzero(equations.source == signal)
+    late = _late(course, equations.lag[acts])
     shifts = {signal: course.copy()}
-    for link in np.flatnonzero(equations.source == signal).tolist():
-        lag, target = int(equations.lag[link]), int(equations.target[link])
-        late = np.concatenate([np.zeros(lag), course])[: windows.within]
+    for link, error in zip(acts.tolist(), late, strict=True):
+        target = int(equations.target[link])
         shifts.setdefault(target, np.zeros(windows.within))
-        shifts[target] -= equations.coefficient[link] * late
+        shifts[target] -= equations.coefficient[link] * error
     shifts = {target: shift / equations.spread[target] for target, shift in shifts.items()}
     most = sorted(shifts, key=lambda target: -np.abs(shifts[target]).sum())[:PLACES]
     largest = max(np.abs(shifts[target]).max() for target in most)
-    places = [(windows.place(target), shifts[target]) for target in most]
+    places = []
+    for target in most:
+        here = equations.target[acts] == target
+        links, errors = acts[here], late[here] / windows.limits.scale[signal]
+        places.append((windows.place(target), shifts[target], links, errors))
+    causes = {id(place): windows.causes(links) for place, _, links, _ in places}
 
     def share(size: float) -> float:
-        passed = [place.passed(size * shift) for place, shift in places]
+        passed = [
+            place.passed(size * shift, links, causes[id(place)] + size * errors[:, None, :])
+            for place, shift, links, errors in places
+        ]
         return float(np.any(passed, axis=0).mean())
 
     tried = np.geomspace(*SIZES, round(np.log2(SIZES[1] / SIZES[0])) + 1) / largest
@@ -291,12 +308,10 @@ def _mechanism(windows: _Windows, signal: int) -> float:
             # What the signal has lost so far is missing in its own past, too.
             for k in own:
                 if t >= lag[k]:
-                    causes[k, :, t] += error[:, t - lag[k]]
+                    causes[k, :, t] += error[:, t - lag[k]] / limits.scale[signal]
             shift[:, t] = -size * (weight @ causes[:, :, t])
             error[:, t] = shift[:, t] + weight @ (causes[:, :, t] - normal[:, :, t])
-        shift /= equations.spread[signal]
-        scaled = causes / limits.scale[source][:, None, None]
-        return float(place.passed(shift, scaled).mean())
+        return float(place.passed(shift / equations.spread[signal], links, causes).mean())
 
     return _smallest(share, SHARES)
 
@@ -311,6 +326,12 @@ def _smallest(share: Callable[[float], float], tried: Sequence[float]) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if share(middle) >= HALF else (middle, high)
     return high
+
+
+def _late(course: Floats, lags: Ints) -> Floats:
+    """The course as it arrives after each lag."""
+    ticks = np.arange(len(course)) - lags[:, None]
+    return np.where(ticks >= 0, course[np.maximum(ticks, 0)], 0.0)
 
 
 def _kernel(memory: int, ticks: int) -> Floats:

@@ -149,6 +149,11 @@ class InnovationDetector:
         """What the last tick added to each statistic."""
         return self._input
 
+    def heights(self) -> Floats:
+        """Largest ratio in each block of statistics at the last tick."""
+        blocks = self._limits.layout.blocks
+        return np.array([self._ratio[place].max(initial=0.0) for _, _, place in blocks])
+
     def links(self) -> LinkChanges:
         """See `Detector`."""
         order = np.arange(self._count - self._recent.shape[1], self._count) % self._recent.shape[1]

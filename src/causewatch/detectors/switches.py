@@ -117,7 +117,7 @@ class Switches:
             The value of each link's source at its lag; where one is missing (NaN), so is what is
             expected of its target.
         """
-        expected[..., self.target] = self._means(causes) + self.low
+        expected[..., self.target] = self._means(causes)
         return expected
 
     def rescale(self, innovation: Floats, expected: Floats) -> Floats:
@@ -131,7 +131,7 @@ class Switches:
             What `add` said, of the same shape.
         """
         rescaled = innovation.copy()
-        rescaled[..., self.target] *= self._scales(expected[..., self.target] - self.low)
+        rescaled[..., self.target] *= self._scales(expected[..., self.target])
         return rescaled
 
     def refitted(self, equations: Equations, stretches: Sequence[Floats]) -> Switches:
@@ -155,30 +155,37 @@ class Switches:
         return _join(found)
 
     @cached_property
-    def _owner(self) -> Ints:
-        """Number of the switch that each step belongs to."""
-        return np.repeat(np.arange(len(self.first)), np.diff(self.first, append=len(self.gap)))
+    def _steps(self) -> tuple[Ints, Floats, Floats, Floats]:
+        """Of each step: number of its switch, where it begins, least and most of it to go."""
+        owner = np.repeat(np.arange(len(self.first)), np.diff(self.first, append=len(self.gap)))
+        return owner, self.low[owner] + self.below, SURE * self.gap, (1.0 - SURE) * self.gap
 
     def _means(self, causes: Floats) -> Floats:
-        """Mean of each switch, counted from its lowest level."""
-        terms = causes[..., self.link]
+        """What is expected of each switch."""
+        terms = causes.take(self.link, axis=-1, mode="clip")
         terms *= self.weight
         exponent = np.add.reduceat(terms, self.first_term, axis=-1)
         exponent += self.offset
         np.minimum(exponent, STEEPEST, out=exponent)
         np.maximum(exponent, -STEEPEST, out=exponent)
         chance = self.gap / (1.0 + np.exp(-exponent))
-        return np.asarray(np.add.reduceat(chance, self.first, axis=-1))
+        means = np.add.reduceat(chance, self.first, axis=-1)
+        means += self.low
+        return np.asarray(means)
 
     def _scales(self, mean: Floats) -> Floats:
-        """What innovations are multiplied by where the mean, from the lowest level, is this."""
+        """What innovations are multiplied by where these means were expected."""
         # As if only the two levels on either side of the mean were possible.
-        share = (mean[..., self._owner] - self.below) / self.gap
-        np.maximum(share, SURE, out=share)
-        np.minimum(share, 1.0 - SURE, out=share)
-        share *= self.gap * self.gap * (1.0 - share)
-        variance = np.add.reduceat(share, self.first, axis=-1)
-        return np.asarray(self.factor * variance**-POWER)
+        owner, base, least, most = self._steps
+        inside = mean.take(owner, axis=-1, mode="clip")
+        inside -= base
+        np.maximum(inside, least, out=inside)
+        np.minimum(inside, most, out=inside)
+        inside *= self.gap - inside
+        scales = np.add.reduceat(inside, self.first, axis=-1)
+        scales **= -POWER
+        scales *= self.factor
+        return np.asarray(scales)
 
 
 def find_switches(equations: Equations, stretches: Sequence[Floats]) -> Switches | None:
@@ -276,7 +283,7 @@ def _better(
     switch = _fit(levels, now[fitted], causes[fitted], spread, links, 0)
     mean = switch._means(causes[held])
     scale = switch._scales(mean)[:, 0] / spread
-    left = (now[held] - levels[0] - mean[:, 0]) * scale
+    left = (now[held] - mean[:, 0]) * scale
     plain = float(np.var(now[fitted] - line[fitted]))
     before = np.log(plain) + (now[held] - line[held]) ** 2 / plain
     return bool(np.mean(before - (left**2 - 2.0 * np.log(scale))) / 2 > BETTER)
@@ -306,7 +313,7 @@ def _fit(
     size = 0.0
     if len(now):
         mean = local._means(causes)
-        left = (now - levels[0] - mean[:, 0]) / spread * local._scales(mean)[:, 0]
+        left = (now - mean[:, 0]) / spread * local._scales(mean)[:, 0]
         size = float(np.sqrt(np.mean(left**2)))
     factor = np.array([1.0 / size if size > 0 else 1.0])
     return replace(local, factor=factor, link=links[local.link])

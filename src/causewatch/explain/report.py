@@ -20,6 +20,7 @@ from causewatch.monitor.alarms import Alarm
 __all__ = ["report", "write_report"]
 
 MOST_CAUSES = 5
+LEAST_SHOWN = 0.01
 MOST_CHARTS = 3
 MOST_LINKS = 12
 MOST_LISTED = 10
@@ -76,7 +77,8 @@ def report(explanation: Explanation) -> str:
                 "percent": _percent(cause.confidence),
                 "width": f"{100 * cause.confidence:.1f}",
             }
-            for cause in explanation.causes[:MOST_CAUSES]
+            for place, cause in enumerate(explanation.causes[:MOST_CAUSES])
+            if place == 0 or cause.confidence >= LEAST_SHOWN
         ],
         consequences=[_label(name, context) for name in explanation.consequences[:MOST_LISTED]],
         charts=[

@@ -47,6 +47,15 @@ class Course:
     def __len__(self) -> int:
         return len(self.time)
 
+    def to_state(self) -> dict[str, Any]:
+        """The arrays."""
+        return {name: getattr(self, name) for name in ("time", "score", *FIELDS)}
+
+    @classmethod
+    def from_state(cls, signals: tuple[str, ...], state: dict[str, Any]) -> Course:
+        """See `to_state`."""
+        return cls(signals, **state)
+
 
 FIELDS = ("values", "expected", "innovation", "evidence")
 

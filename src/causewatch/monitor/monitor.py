@@ -38,6 +38,9 @@ Floats = NDArray[np.float64]
 
 RECORDED = 256
 """Ticks kept for explaining an alarm."""
+OPENING = 160
+"""An alarm is explained by its first ticks, at most so many, and by what was before them: later
+the trouble has spread, and where it began can no longer be seen."""
 MOST_LINKS = 10
 """Broken links that an alarm names at most."""
 DRIFTED, UNDRIFTED = 1.0, 0.7
@@ -130,6 +133,7 @@ class Monitor:
         self._settling = Settling()
         self._patience = Patience(len(self._names), model.preprocessing.every)
         self._drifted = np.zeros(len(model.signals), dtype=np.bool_)
+        self._openings: dict[str, Course] = {}
         self._time: int | None = None
 
     def update(
@@ -239,6 +243,7 @@ class Monitor:
             "settling": self._settling.peak,
             "patience": self._patience.snapshot(),
             "drifted": self._drifted.copy(),
+            "openings": {id: course.to_state() for id, course in self._openings.items()},
             "time": self._time,
         }
 
@@ -261,6 +266,9 @@ class Monitor:
         self._settling.peak = float(state["settling"])
         self._patience.restore(state["patience"])
         self._drifted = np.asarray(state["drifted"]).copy()
+        self._openings = {
+            id: Course.from_state(self._names, one) for id, one in state["openings"].items()
+        }
         self._time = state["time"]
 
     def _new_detector(self) -> InnovationDetector | PublishedDetector:
@@ -374,10 +382,21 @@ class Monitor:
             alarm = replace(
                 alarm,
                 broken_links=tuple(links[:MOST_LINKS]),
-                course=self._recorder.course(),
+                course=self._opening(alarm),
                 model=self.model,
             )
         return alarm if self._describe is None else self._describe(alarm)
+
+    def _opening(self, alarm: Alarm) -> Course:
+        """The first ticks of an alarm and what was before them."""
+        course = self._recorder.course()
+        kept = self._openings.get(alarm.id)
+        if kept is None or np.count_nonzero(course.time > alarm.raised_at) <= OPENING:
+            kept = course
+        active = {one.id for one in self._policy.active} | {alarm.id}
+        self._openings = {id: one for id, one in self._openings.items() if id in active}
+        self._openings[alarm.id] = kept
+        return kept
 
 
 def fingerprint(model: NormalModel) -> str:

@@ -1,0 +1,176 @@
+"""Looking on while a watch runs: a live view in a terminal, JSON lines otherwise."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from causewatch.cli.output import shown
+from causewatch.data import format_time
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+    from causewatch.cli.session import Session
+    from causewatch.monitor import Alarm
+    from causewatch.monitor.alarms import Event
+
+__all__ = ["LinesOut", "LiveView"]
+
+REFRESH = 0.1
+"""Seconds between two pictures."""
+BAR = 40
+"""Width of the score's bar; the limit stands at half of it."""
+MOST = 8
+"""Alarms and unwell signals shown at most."""
+STYLES = {"raised": "bold red", "updated": "yellow", "cleared": "green"}
+
+
+class LinesOut:
+    """Writes every event to stdout as one JSON line, at once."""
+
+    def __init__(self) -> None:
+        self.broken = False  # whether nobody reads any more
+
+    def event(self, session: Session, event: Event, alarm: Alarm, line: str) -> None:
+        """See `causewatch.cli.session.View`."""
+        if not self.broken:
+            try:
+                print(line, flush=True)
+            except BrokenPipeError:
+                self.broken = True
+
+    def look(self, session: Session) -> None:
+        """Stop when the reader is gone."""
+        if self.broken:
+            session.stop = True
+
+
+class LiveView:
+    """The state of affairs in a terminal, and above it a line for whatever happens to alarms.
+
+    Parameters
+    ----------
+    console
+        The terminal.
+    now
+        The time in seconds.
+    """
+
+    def __init__(self, console: Console, now: Callable[[], float] = time.monotonic) -> None:
+        from rich.live import Live
+
+        self._now = now
+        self._drawn = -1.0
+        self._pace = 0.0
+        self._before = (now(), 0)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def event(self, session: Session, event: Event, alarm: Alarm, line: str) -> None:
+        """See `causewatch.cli.session.View`."""
+        from rich.text import Text
+
+        if event == "updated":
+            return  # the picture shows it
+        text = Text(f"{format_time(alarm.updated_at, session.monitor.clock)}  ", style="dim")
+        what = event if alarm.kind == "anomaly" else f"health {event}"
+        text.append(f"{what:15}", STYLES.get(event, ""))
+        text.append(f"{alarm.id}  ", "dim")
+        text.append(shown(alarm.headline))
+        self._live.console.print(text)
+
+    def look(self, session: Session) -> None:
+        """See `causewatch.cli.session.View`."""
+        now = self._now()
+        if now - self._drawn < REFRESH:
+            return
+        self._drawn = now
+        since, rows = self._before
+        if now - since >= 1.0:
+            self._pace = (session.counts.rows - rows) / (now - since)
+            self._before = (now, session.counts.rows)
+        self._live.update(self._picture(session), refresh=True)
+
+    def _picture(self, session: Session) -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
+        monitor, counts, last = session.monitor, session.counts, session.last
+        at = "no tick yet"
+        if last is not None and last.time is not None:
+            at = format_time(last.time, monitor.clock)
+        parts: list[RenderableType] = [
+            Text(
+                f"{shown(session.name)}   {at}   {counts.rows:,} rows, {self._pace:,.0f} rows/s",
+                style="bold",
+                no_wrap=True,
+                overflow="ellipsis",
+            ),
+            _score(None if last is None else last.score),
+        ]
+        active = monitor.alarms.active
+        anomalies = [alarm for alarm in active if alarm.kind == "anomaly"]
+        if not anomalies:
+            parts.append(Text("No alarm is on.", style="green"))
+        for alarm in anomalies[:MOST]:
+            parts.append(_alarm(alarm, format_time(alarm.raised_at, monitor.clock)))
+        if len(anomalies) > MOST:
+            parts.append(Text(f"and {len(anomalies) - MOST} more alarms", style="dim"))
+        unwell = list(monitor.health.values())
+        for health in unwell[:MOST]:
+            state = health.state.replace("_", " ")
+            parts.append(Text(f"♥ {shown(health.signal)}: {state}", style="yellow"))
+        if len(unwell) > MOST:
+            parts.append(Text(f"and {len(unwell) - MOST} more signals not well", style="dim"))
+        return Group(*parts)
+
+
+def _score(score: float | None) -> Text:
+    """The score as a bar; its middle is the limit."""
+    from rich.text import Text
+
+    if score is None:
+        return Text("Score      warming up", style="dim")
+    half = BAR // 2
+    filled = min(BAR, round(half * min(score, 2.0)))
+    style = "red" if score > 1.0 else "yellow" if score > 0.8 else "green"
+    bar = Text("Score      ")
+    bar.append("█" * min(filled, half), style)
+    bar.append("░" * max(0, half - filled), "dim")
+    bar.append("│")
+    bar.append("█" * max(0, filled - half), style)
+    bar.append("░" * (BAR - max(filled, half)), "dim")
+    bar.append(f"  {score:.2f}", style)
+    bar.append("  (alarm limit 1)", "dim")
+    return bar
+
+
+def _alarm(alarm: Alarm, raised: str) -> Text:
+    from rich.text import Text
+
+    shelved = alarm.shelved_until is not None
+    text = Text("▲ ", style="dim" if shelved else "bold red")
+    text.append(f"{alarm.id}  since {raised}", "bold")
+    if alarm.peak_score is not None:
+        text.append(f"  peak {alarm.peak_score:.1f}")
+    if alarm.acknowledged is not None:
+        text.append(f"  seen by {shown(alarm.acknowledged.by)}", "cyan")
+    if shelved:
+        text.append("  shelved", "cyan")
+    text.append(f"\n  {shown(alarm.headline)}")
+    return text

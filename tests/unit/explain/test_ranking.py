@@ -1,0 +1,132 @@
+"""Origins are told from consequences."""
+
+import numpy as np
+import pytest
+from alarm_story import (
+    ONSET,
+    at,
+    biased_sensor,
+    changed_mechanism,
+    context,
+    course,
+    equations,
+    frozen_signal,
+    rows,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from causewatch.detectors.equations import Equations
+from causewatch.explain.ranking import Context, confidences, offsets, rank
+from causewatch.monitor.course import Course
+
+
+def ranked(seen, raised=ONSET):
+    found = rank(seen, context(), at(raised))
+    return found, [seen.signals[k] for k in found.order]
+
+
+def test_a_wrong_sensor_is_the_origin_of_its_followers_trouble():
+    seen = biased_sensor()
+    loudest = seen.signals[int(seen.evidence[ONSET:].max(axis=0).argmax())]
+    assert loudest == "P101"  # the largest evidence names a consequence
+    found, names = ranked(seen)
+    assert names[0] == "LIT301"
+    assert found.explained[1, 2] > 0.7
+    assert found.total[2] < found.own[2]
+
+
+def test_a_changed_mechanism_shows_at_its_own_signal():
+    seen = changed_mechanism()
+    assert np.abs(seen.values[ONSET + 10 :, 2]).mean() > 8  # P101 is far from its usual place
+    found, names = ranked(seen)
+    assert names[0] == "LIT301"
+    assert confidences(found.total)[1] > 0.9
+    assert abs(int(found.onset[1]) - ONSET) <= 2
+
+
+def test_a_frozen_signal_is_found_by_its_standing_still():
+    found, names = ranked(frozen_signal(), raised=ONSET + 12)
+    assert names[0] == "AIT202"
+    assert found.frozen[3] > 20
+    assert (found.frozen[:3] == 0).all()
+
+
+def test_a_signal_that_often_stands_still_is_not_frozen():
+    values = rows()
+    values[:, 3] = np.repeat(values[::10, 3], 10)
+    found, _ = ranked(course(values), raised=ONSET)
+    assert found.frozen[3] == 0
+
+
+def test_a_changed_coefficient_is_found_though_its_innovations_are_of_usual_size():
+    values = rows(ticks=160)
+    quiet = course(values)
+    law = equations()
+    lost = values.copy()
+    for t in range(ONSET, len(lost)):  # LIT301 no longer follows FIT101
+        lost[t, 1] = 0.5 * lost[t - 1, 1] + quiet.innovation[t, 1]
+    for t in range(ONSET, len(lost)):
+        lost[t, 2] = 0.3 * lost[t - 1, 2] + 2.0 * lost[t - 2, 1] + quiet.innovation[t, 2]
+    found, names = ranked(course(lost, law=law))
+    assert names[0] == "LIT301"
+    assert found.coefficients[1] > 5
+    assert found.coefficients[2] == 0
+
+
+def test_later_evidence_counts_less():
+    def story(late):
+        seen = course(rows())
+        evidence = np.full_like(seen.evidence, 0.1)
+        evidence[ONSET:, 0], evidence[ONSET + late :, 3] = 2.0, 2.2
+        return Course(
+            seen.signals, seen.time, seen.values, seen.expected, seen.innovation, evidence,
+            evidence.max(axis=1),
+        )  # fmt: skip
+
+    assert ranked(story(0))[1][0] == "AIT202"
+    assert ranked(story(20))[1][0] == "FIT101"
+
+
+def test_offsets_recover_what_a_sensor_is_off_by():
+    law = equations()
+    values = np.zeros((40, 4))
+    values[10:, 1] += 3.5
+    off = offsets(law.innovations(values)[10:, 1], law, 1)
+    np.testing.assert_allclose(off, 3.5)
+
+
+def test_missing_values_and_short_courses_do_no_harm():
+    seen = biased_sensor()
+    values = seen.values.copy()
+    values[ONSET + 3, 0] = values[ONSET + 5, 1] = np.nan
+    assert ranked(course(values))[1][0] == "LIT301"
+    for ticks in (1, 2, 4):
+        few = course(rows()[:ticks])
+        found = rank(few, context(), at(0))
+        assert np.isfinite(found.total).all()
+
+
+@given(st.permutations(range(4)))
+def test_the_order_of_columns_does_not_matter(order):
+    seen, law, usual = biased_sensor(), equations(), context()
+    place = np.argsort(order)
+    turned = Equations(
+        4, 2, place[law.source], place[law.target], law.lag, law.coefficient,
+        law.intercept[order], law.spread[order],
+    )  # fmt: skip
+    shuffled = Course(
+        tuple(seen.signals[k] for k in order), seen.time, seen.values[:, order],
+        seen.expected[:, order], seen.innovation[:, order], seen.evidence[:, order], seen.score,
+    )  # fmt: skip
+    other = Context(turned, usual.centre[order], usual.scale[order], 10.0, "naive")
+    plain = rank(seen, usual, at(ONSET)).total
+    np.testing.assert_allclose(rank(shuffled, other, at(ONSET)).total, plain[order], rtol=1e-9)
+
+
+def test_confidences_are_shares():
+    shares = confidences(np.array([40.0, 10.0, 0.0, -1.0]))
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[0] > 0.8 > 0.2 > shares[1] > shares[2] == shares[3] == 0.0
+    assert (confidences(np.zeros(3)) == 0).all()
+    np.testing.assert_allclose(confidences(np.array([1e-9, 1e-9])), 0.5)
