@@ -32,7 +32,7 @@ MERGE = 10
 BLOCKS = 100
 """Blocks whose maxima give the level of a statistic, where the recording is long enough."""
 OVERLAP = 4
-LINK_LOOKS = 200
+LINK_LOOKS = 100
 """How often the coefficients of links are re-estimated to see how far they stray normally."""
 LEAST_LEVEL = 1e-6
 TINY = 1e-12
@@ -237,7 +237,7 @@ def _pulled(ratios: Floats, weight: float) -> Floats:
 def _blocks(pieces: Floats) -> Floats:
     """Maxima of overlapping blocks of `OVERLAP` pieces: they waste less than separate ones."""
     if len(pieces) <= OVERLAP:
-        return pieces.max(axis=0, keepdims=True)
+        return np.asarray(pieces.max(axis=0, keepdims=True))
     return np.asarray(sliding_window_view(pieces, OVERLAP, axis=0).max(axis=-1))
 
 
@@ -260,5 +260,5 @@ def _link_levels(
     first = parts[0].equations
     least = 0.01 * first.spread[first.target] / scale[first.source]
     if not changes:
-        return np.maximum(least, 1e-12)
-    return np.maximum(level_of_blocks(np.stack(changes), apart, every), least)
+        return np.asarray(np.maximum(least, 1e-12))
+    return np.asarray(np.maximum(level_of_blocks(np.stack(changes), apart, every), least))

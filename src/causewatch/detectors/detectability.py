@@ -12,7 +12,7 @@ the change moves the innovations of the signal and of what it acts on by an amou
 the coefficients; the statistics of the moved innovations, clipped as in the detector, are held
 against their limits.
 
-Taken for simple: mechanisms count as straight lines with Gaussian innovations; a bias or drift is
+Taken for simple: mechanisms count as straight lines; a bias or drift is
 looked for only in the few mechanisms where it shows most, and there only in the coefficients of the
 links from the signal at fault.
 """
@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
+from scipy.special import stdtrit
 
 from causewatch.detectors.equations import Equations
 from causewatch.detectors.innovation import CAUSE_CLIP, CLIP, SQUARE_CLIP, _own_past
@@ -54,6 +55,8 @@ SIZES = (0.125, 2048.0)
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0)
 """Changes of a mechanism that are tried first."""
 HALVINGS = 8
+FREEDOMS = (1000.0, 30.0, 12.0, 8.0, 6.0, 5.0, 4.0, 3.0)
+"""Tails that innovations may have, from Gaussian to heavy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +126,10 @@ class _Windows:
     ) -> None:
         self.equations, self.limits, self.within = equations, limits, within
         starts = BURN_IN + np.arange(WINDOWS) * 2 * within
-        self.innovation = random.standard_normal((int(starts[-1]) + within, equations.signals))
+        size = int(starts[-1]) + within
+        self.innovation = np.stack(
+            [_draw(random, freedom, size) for freedom in _freedoms(limits)], axis=1
+        )
         self.starts = starts
         self.ticks = starts[:, None] + np.arange(within)
         self.allowed = limits.statistics * limits.overall
@@ -338,6 +344,29 @@ def _kernel(memory: int, ticks: int) -> Floats:
     """Weight of what is taken in at one tick (row) in the mean at a later one (column)."""
     later = np.arange(ticks)[None, :] - np.arange(ticks)[:, None]
     return np.where(later >= 0, (1.0 - 1.0 / memory) ** np.maximum(later, 0) / memory, 0.0)
+
+
+def _freedoms(limits: Limits) -> list[float]:
+    """How heavy the tails of each innovation are: degrees of freedom of Student's t.
+
+    Read off the level that single innovations pass once in the asked time.
+    """
+    layout = limits.layout
+    once = [place for family, memory, place in layout.blocks if (family, memory) == ("mean", 1)]
+    if not once:
+        return [FREEDOMS[0]] * layout.signals
+    chance = min(0.5, 0.5 / limits.false_alarm_every)
+    levels = np.array([_unit(freedom) * stdtrit(freedom, 1.0 - chance) for freedom in FREEDOMS])
+    return [FREEDOMS[int(np.abs(levels - level).argmin())] for level in limits.statistics[once[0]]]
+
+
+def _draw(random: np.random.Generator, freedom: float, size: int) -> Floats:
+    return np.asarray(_unit(freedom) * random.standard_t(freedom, size))
+
+
+def _unit(freedom: float) -> float:
+    """What brings Student's t to unit variance."""
+    return float(np.sqrt((freedom - 2.0) / freedom))
 
 
 def _clip(values: Floats, most: float) -> Floats:

@@ -35,9 +35,8 @@ class GuardRanges:
     def margin(self) -> Floats:
         """How far outside a signal is at evidence 1."""
         size = np.maximum(np.abs(self.low), np.abs(self.high))
-        return np.maximum.reduce(
-            [MARGIN * (self.high - self.low), LEAST_MARGIN * size, np.full(len(size), 1e-9)]
-        )
+        least = np.maximum(LEAST_MARGIN * size, 1e-9)
+        return np.asarray(np.maximum(MARGIN * (self.high - self.low), least))
 
 
 class Guards:

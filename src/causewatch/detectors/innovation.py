@@ -87,6 +87,7 @@ class InnovationDetector:
         self._level_at = self._mean_blocks + self._variance_blocks if layout.level else -1
         self._by_signal = layout.by_signal
         self._first_link = layout.by_signal * number
+        self._link_places = [place for name, _, place in layout.blocks if name == "coefficient"]
         # Space for what is computed at every tick; nothing is allocated for it again and again.
         self._causes = np.empty(links)
         self._terms = np.empty(links)
@@ -253,21 +254,21 @@ class InnovationDetector:
         table[: self._mean_blocks] = clipped
         table[self._mean_blocks : self._mean_blocks + self._variance_blocks] = squares
         if self._level_at >= 0:
-            level = clipped + np.einsum("ij,ij->j", self._own, self._levels)
+            level = clipped + np.add.reduce(self._own * self._levels)
             if not whole:
                 level = np.where(known, level, self._levels[0])
             self._levels[1:] = self._levels[:-1]
             self._levels[0] = level
             table[self._level_at] = level
-        if len(self._terms):
-            causes = (self._causes - self._cause_centre) * self._cause_inverse
+        if self._link_places:
+            causes = np.subtract(self._causes, self._cause_centre, out=self._terms)
+            causes *= self._cause_inverse
             np.minimum(causes, CAUSE_CLIP, out=causes)
             np.maximum(causes, -CAUSE_CLIP, out=causes)
             causes *= clipped[self._equations.target]
-            for place in self._coefficient_places():
+            for place in self._link_places:
                 given[place] = causes
         if not whole:
-            unknown = ~np.isfinite(given)
             table[:, ~known] = np.nan
             unknown = np.isnan(given)
             given[unknown] = self._state[unknown]
@@ -275,16 +276,12 @@ class InnovationDetector:
         self._scratch *= self._weights
         self._state += self._scratch
 
-    def _coefficient_places(self) -> list[slice]:
-        return [place for name, _, place in self._limits.layout.blocks if name == "coefficient"]
-
     def _by_target(self) -> Floats:
         """Largest ratio of each signal."""
         table = self._ratio[: self._first_link].reshape(self._by_signal, self._number)
         evidence: Floats = table.max(axis=0)
-        if len(self._terms):
-            for place in self._coefficient_places():
-                np.maximum(evidence, self._strongest_link(self._ratio[place]), out=evidence)
+        for place in self._link_places:
+            np.maximum(evidence, self._strongest_link(self._ratio[place]), out=evidence)
         return evidence
 
     def _strongest_link(self, ratios: Floats) -> Floats:
@@ -319,7 +316,7 @@ class InnovationDetector:
         table[:, signals] = 0.0
         self._levels[:, signals] = 0.0
         links = signals[self._equations.target]
-        for place in self._coefficient_places():
+        for place in self._link_places:
             self._state[place][links] = 0.0
 
 

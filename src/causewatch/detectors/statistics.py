@@ -78,7 +78,7 @@ class Layout:
     @property
     def size(self) -> int:
         """How many statistics there are."""
-        return self.blocks[-1][2].stop
+        return int(self.blocks[-1][2].stop)
 
     @property
     def by_signal(self) -> int:

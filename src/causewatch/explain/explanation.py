@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data import Clock
-from causewatch.detectors.equations import Equations
 from causewatch.errors import SettingError
 from causewatch.explain.ranking import AT_LIMIT, Context, Ranking, confidences, rank
 from causewatch.explain.sentence import Change, cannot_tell, change_of, headline
@@ -105,18 +104,18 @@ def explain(
     alarm
         The alarm; what it carries is used where the other arguments are left out.
     model
-        The model that watched; needed only if the alarm carries no context.
+        The model that watched; needed only if the alarm does not carry it.
     course
         The ticks around the alarm.
     context
-        The mechanisms and what is known about the signals.
+        The mechanisms and what is known about the signals, in place of a model.
     broken_links
         Links that no longer act as learnt.
     published
         The published method's criterion by signal, where it was computed.
     """
-    course = course if course is not None else getattr(alarm, "course", None)
-    context = context if context is not None else getattr(alarm, "context", None)
+    course = alarm.course if course is None else course
+    model = alarm.model if model is None else model
     if context is None and model is not None:
         context = context_of(model)
     links = tuple(alarm.broken_links if broken_links is None else broken_links)
@@ -128,7 +127,7 @@ def explain(
         return _without_course(alarm, links, paper)
     if context is None:
         msg = (
-            f"The alarm {alarm.id} carries no mechanisms to explain it with; pass the model that"
+            f"The alarm {alarm.id} carries no model to explain it with; pass the one that"
             " watched, explain(alarm, model)."
         )
         raise SettingError(msg)
@@ -168,24 +167,10 @@ def explain(
 def context_of(model: NormalModel) -> Context:
     """What `explain` needs of a model."""
     names = model.signals
-    place = {name: k for k, name in enumerate(names)}
-    links = [link for link in model.graph if link in model.mechanisms[link.target].coefficients]
-    equations = Equations(
-        signals=len(names),
-        max_lag=model.preprocessing.max_lag,
-        source=np.array([place[link.source] for link in links], dtype=np.intp),
-        target=np.array([place[link.target] for link in links], dtype=np.intp),
-        lag=np.array([link.lag for link in links], dtype=np.intp),
-        coefficient=np.array(
-            [model.mechanisms[link.target].coefficients[link] for link in links], dtype=np.float64
-        ),
-        intercept=np.array([model.mechanisms[name].intercept for name in names]),
-        spread=np.array([model.mechanisms[name].spread for name in names]),
-    )
     known = model.knowledge
     clock: Clock = next((one for one in ("naive", "utc", "elapsed") if one == model.clock), "rows")
     return Context(
-        equations=equations,
+        equations=model.equations,
         centre=np.array([model.centre[name] for name in names]),
         scale=np.array([model.scale[name] for name in names]),
         every=model.preprocessing.every,

@@ -65,7 +65,7 @@ SHARPNESS = 1.73
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What an alarm has to carry, beside its course, to be explained without the model.
+    """What explaining an alarm takes beside its course; see `context_of`.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ def write_report(
     path
         File to write; an existing one is replaced.
     model
-        The model that watched; needed only if the alarm does not carry its mechanisms.
+        The model that watched; needed only if the alarm does not carry it.
     """
     file = Path(path)
     told = alarm if isinstance(alarm, Explanation) else explain(alarm, model)

@@ -285,7 +285,9 @@ def _limit_findings(
     """What is to be said about the alarm limits."""
     findings = []
     if aim > 1.01 * limits.supported:
-        taken = f" the limits are set for one in {format_duration(limits.false_alarm_every * every)}"
+        taken = (
+            f" the limits are set for one in {format_duration(limits.false_alarm_every * every)}"
+        )
         findings.append(
             Finding(
                 kind="false_alarm_every",

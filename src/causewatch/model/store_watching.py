@@ -69,7 +69,9 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
     written = content["limits"]
     layout = None
     if written is not None:
-        memories = {name: tuple(one) for name, one in written["memories"].items() if name != "level"}
+        memories = {
+            name: tuple(one) for name, one in written["memories"].items() if name != "level"
+        }
         layout = Layout(signals, links, level=written["memories"]["level"], **memories)
     shapes = {
         "watch_spread": signals,

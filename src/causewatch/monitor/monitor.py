@@ -45,6 +45,8 @@ MOST_LINKS = 10
 """Broken links that an alarm names at most."""
 DRIFTED, UNDRIFTED = 1.0, 0.7
 """Drift, in spreads, from which on it is a matter of health, and below which it no longer is."""
+DRIFT_LOOK = 32
+"""Drift is slow: it is looked at every so many ticks."""
 
 Describe = Callable[[Alarm], Alarm]
 
@@ -133,6 +135,7 @@ class Monitor:
         self._settling = Settling()
         self._patience = Patience(len(self._names), model.preprocessing.every)
         self._drifted = np.zeros(len(model.signals), dtype=np.bool_)
+        self._ticks = 0
         self._openings: dict[str, Course] = {}
         self._time: int | None = None
 
@@ -153,7 +156,7 @@ class Monitor:
             When, if the row does not say.
         """
         if isinstance(row, Sample):
-            row, time = row.values, row.time if time is None else time
+            return self._answer(self._intake.row(row.values, row.time if time is None else time))
         return self._answer(self._intake.row(row, time))
 
     def update_ns(self, values: Floats, time: int) -> Tick:
@@ -244,6 +247,7 @@ class Monitor:
             "patience": self._patience.snapshot(),
             "drifted": self._drifted.copy(),
             "openings": {id: course.to_state() for id, course in self._openings.items()},
+            "ticks": self._ticks,
             "time": self._time,
         }
 
@@ -269,6 +273,7 @@ class Monitor:
         self._openings = {
             id: Course.from_state(self._names, one) for id, one in state["openings"].items()
         }
+        self._ticks = int(state["ticks"])
         self._time = state["time"]
 
     def _new_detector(self) -> InnovationDetector | PublishedDetector:
@@ -349,7 +354,8 @@ class Monitor:
             detail = "has been off its model for hours with nothing else wrong; taken as normal now"
             changes += self._health.mark_drifted(name, time, detail)
             events = _joined(events, self._policy.demote(time, name))
-        if isinstance(self._detector, InnovationDetector):
+        self._ticks += 1
+        if self._ticks % DRIFT_LOOK == 0 and isinstance(self._detector, InnovationDetector):
             drift = np.abs(self._detector.drift)
             far = drift > np.where(self._drifted, UNDRIFTED, DRIFTED)
             if (far != self._drifted).any():
