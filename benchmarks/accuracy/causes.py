@@ -246,7 +246,7 @@ def tennessee(folder: Path, which: str) -> str:
     lines: list[list[object]] = []
     results = []
     for fault, columns in TEP_PLACES.items():
-        rows, start = tennessee_rows(folder, which, fault, normal, model)
+        rows, start = tennessee_rows(folder, which, fault)
         truth = tuple(f"x{column - 1}" for column in columns)
         found = judged(model, rows, start, truth, "tep", str(fault), (*AFTER, 100))
         for one in found:
@@ -264,27 +264,11 @@ def tennessee(folder: Path, which: str) -> str:
     return "\n\n".join(text)
 
 
-def tennessee_rows(
-    folder: Path, which: str, fault: int, normal: Floats, model: NormalModel
-) -> tuple[Floats, int]:
-    """Ticks, and the first faulty one."""
+def tennessee_rows(folder: Path, which: str, fault: int) -> tuple[Floats, int]:
+    """Ticks, and the first faulty one; the first ticks of a development file cannot be judged."""
     if which == "te":
         return np.loadtxt(folder / f"d{fault:02d}_te.dat"), 160
-    # The development files begin with the fault. They are put after that normal stretch from which
-    # they follow on best; slow signals that still do not fit are missing there for as long as lags
-    # reach.
-    faulty = np.loadtxt(folder / f"d{fault:02d}.dat")
-    lag = model.equations.max_lag
-    kept = [int(name.removeprefix("x")) for name in model.signals]
-
-    def misfit(at: int) -> float:
-        joined = np.vstack([normal[at - lag : at, kept], faulty[:lag, kept]])
-        return float(np.minimum(model.equations.innovations(joined)[lag:] ** 2, 9.0).sum())
-
-    at = min(range(BEFORE, len(normal)), key=misfit)
-    before = normal[at - BEFORE : at].copy()
-    before[-lag:, [17, 18, 49]] = np.nan
-    return np.vstack([before, faulty]), BEFORE
+    return np.loadtxt(folder / f"d{fault:02d}.dat"), 0
 
 
 if __name__ == "__main__":

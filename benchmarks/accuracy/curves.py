@@ -43,6 +43,7 @@ VARIANTS = ("lines", "curves", "switches", "both")
 FAULTS = (
     "mechanism", "bias", "drift", "stuck", "noise", "actuator_stuck", "new_link", "broken_link",
 )  # fmt: skip
+STUCK = ("actuator_stuck", "stuck")
 SIGNALS, NORMAL, LIMITS, SLOT = 12, 4000, 4000, 500
 FALSE_TICKS = 0.005
 WARP = 1.5
@@ -51,7 +52,7 @@ WARP = 1.5
 
 @dataclass(frozen=True)
 class Result:
-    """One fault, or one system without (`fault` empty, `share` of normal ticks above)."""
+    """One fault: share of its ticks above the limit, by variant."""
 
     system: str
     fault: str
@@ -110,26 +111,14 @@ def one_system(task: tuple[str, int]) -> tuple[list[Result], Chosen]:
         (recorded(SLOT * (len(faults) + 1), seed + 4000 + k, faults)[:, kept], faults)
         for k, faults in enumerate(faults_of(system, seed))
     ]
-    shares = []
     variants = variants_of(lines, normal)
+    # Where nothing was chosen, a variant is the same mechanisms once more.
+    judged: dict[tuple[object, object], list[float]] = {}
     for equations in variants:
-        limits = calibrate(
-            [Judged(equations, [second])],
-            centre=normal.mean(axis=0),
-            scale=normal.std(axis=0),
-            false_alarm_every=LIMITS / 4,
-        )
-        limit = float(
-            np.nanquantile(scores_of(Judged(equations, [third]), limits), 1 - FALSE_TICKS)
-        )
-        above = [scores_of(Judged(equations, [rows]), limits) > limit for rows, _ in tests]
-        shares.append(
-            [
-                float(over[fault.start : fault.end].mean())
-                for over, (_, faults) in zip(above, tests, strict=True)
-                for fault in faults
-            ]
-        )
+        key = equations.curves, equations.switches
+        if key not in judged:
+            judged[key] = shares_above(equations, normal, second, third, tests)
+    shares = [judged[equations.curves, equations.switches] for equations in variants]
     every_fault = [fault for _, faults in tests for fault in faults]
     two_valued = dict(zip(system.signals, system.two_valued.tolist(), strict=True))
     results = [
@@ -137,6 +126,28 @@ def one_system(task: tuple[str, int]) -> tuple[list[Result], Chosen]:
         for fault, *part in zip(every_fault, *shares, strict=True)
     ]
     return results, chosen(kind, system, variants, third)
+
+
+def shares_above(
+    equations: Equations,
+    normal: Floats,
+    second: Floats,
+    third: Floats,
+    tests: list[tuple[Floats, list[Fault]]],
+) -> list[float]:
+    """Share of the ticks of each fault above a limit that normal ticks rarely pass."""
+    limits = calibrate(
+        [Judged(equations, [second])],
+        centre=normal.mean(axis=0),
+        scale=normal.std(axis=0),
+        false_alarm_every=LIMITS / 4,
+    )
+    limit = np.nanquantile(scores_of(Judged(equations, [third]), limits), 1 - FALSE_TICKS)
+    found = []
+    for rows, faults in tests:
+        above = scores_of(Judged(equations, [rows]), limits) > limit
+        found += [float(above[fault.start : fault.end].mean()) for fault in faults]
+    return found
 
 
 def faults_of(system: RandomSystem, seed: int) -> list[list[Fault]]:
@@ -159,9 +170,6 @@ def faults_of(system: RandomSystem, seed: int) -> list[list[Fault]]:
         for k, (kind, name, size, source, lag) in enumerate(wanted)
     ]
     return [anywhere, there]
-
-
-STUCK = ("actuator_stuck", "stuck")
 
 
 def variants_of(lines: Equations, normal: Floats) -> list[Equations]:

@@ -34,7 +34,7 @@ class Twin(BaseDetector):
 
 @pytest.fixture(scope="module")
 def normal():
-    return stable(3, 4, 600)
+    return stable(3, 4, 400)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_scores_are_those_of_the_scikit_learn_detector(fitted, normal, odd):
 
 def test_the_threshold_is_the_alarm_limit(fitted, odd):
     assert fitted.threshold_ == 1.0
-    assert fitted.decision_scores_.shape == fitted.labels_.shape == (600,)
+    assert fitted.decision_scores_.shape == fitted.labels_.shape == (400,)
     assert fitted.labels_.mean() < 0.02
     assert set(fitted.predict(odd).tolist()) == {0, 1}
     np.testing.assert_array_equal(fitted.predict(odd), fitted.decision_function(odd) > 1.0)
@@ -97,7 +97,7 @@ def test_fit_predict_gives_the_labels(normal):
     detector = PyodDetector(contamination=0.1)
     labels = detector.fit_predict(normal)
     assert labels is detector.labels_
-    assert labels.sum() == 60
+    assert labels.sum() == 40
 
 
 def test_settings_that_make_no_sense_are_told(fitted, normal, odd):

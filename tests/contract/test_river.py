@@ -69,14 +69,14 @@ def rows(count, seed=3):
 
 @pytest.fixture(scope="module")
 def stream():
-    return rows(700)
+    return rows(500)
 
 
 @pytest.fixture(scope="module")
 def packed(stream):
-    """A detector that has learnt from 500 rows, to be taken a copy of."""
-    detector = RiverDetector(warm_up=500)
-    for row in stream[:500]:
+    """A detector that has learnt from 300 rows, to be taken a copy of."""
+    detector = RiverDetector(warm_up=300)
+    for row in stream[:300]:
         detector.learn_one(row)
     return pickle.dumps(detector)
 
@@ -101,19 +101,30 @@ def test_it_learns_after_the_warm_up_and_lets_the_rows_go(stream):
 
 def test_scores_are_those_of_a_monitor(detector, stream):
     monitor = cw.Monitor(detector.model)
-    for row in stream[:500]:
+    for row in stream[:300]:
         monitor.update(row)
-    for row in stream[500:]:
+    for row in stream[300:]:
         score = detector.score_one(row)
         detector.learn_one(row)
         assert score == monitor.update(row).score
+
+
+def same(one, two):
+    """Whether two snapshots are equal in every part."""
+    if isinstance(one, dict):
+        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(two) and all(map(same, one, two))
+    if isinstance(one, (np.ndarray, float)):
+        return np.array_equal(one, two, equal_nan=True)
+    return one == two
 
 
 def test_scoring_changes_nothing(detector, stream):
     """Also where other rows are scored than learnt, and none or several at a time."""
     undisturbed = copy.deepcopy(detector)
     rng = np.random.default_rng(1)
-    for k in range(500, 600):
+    for k in range(300, 400):
         for _ in range(rng.integers(0, 3)):
             strange = {name: value + rng.normal(0, 5) for name, value in stream[k].items()}
             first = detector.score_one(strange)
@@ -122,14 +133,11 @@ def test_scoring_changes_nothing(detector, stream):
             assert detector.score_one(stream[k]) == undisturbed.score_one(stream[k])
         detector.learn_one(stream[k])
         undisturbed.learn_one(stream[k])
-    before, after = undisturbed.monitor.snapshot(), detector.monitor.snapshot()
-    assert pickle.dumps(before["detector"]) == pickle.dumps(after["detector"])
-    assert before["health"].keys() == after["health"].keys()
-    assert before["time"] == after["time"]
+    assert same(undisturbed.monitor.snapshot(), detector.monitor.snapshot())
 
 
 def test_the_monitor_shows_only_what_was_learnt(detector, stream):
-    for row in stream[500:520]:
+    for row in stream[300:320]:
         detector.learn_one(row)
     time = detector.monitor.snapshot()["time"]
     assert detector.score_one({name: 1e3 for name in NAMES}) > 1.0
@@ -138,15 +146,15 @@ def test_the_monitor_shows_only_what_was_learnt(detector, stream):
 
 
 def test_a_row_may_be_changed_after_it_was_scored(detector, stream):
-    row = dict(stream[500])
+    row = dict(stream[300])
     calm = detector.score_one(row)
     row["level"] += 100.0
     detector.learn_one(row)  # not the row that was scored
-    assert detector.score_one(stream[501]) > 1.0 > calm
+    assert detector.score_one(stream[301]) > 1.0 > calm
 
 
 def test_what_is_not_there_is_missing_and_not_zero(detector, stream):
-    absent = {name: value for name, value in stream[500].items() if name != "flow"}
+    absent = {name: value for name, value in stream[300].items() if name != "flow"}
     score = detector.score_one(absent)
     assert score == detector.score_one({**absent, "flow": None})
     assert score == detector.score_one({**absent, "flow": math.nan})
@@ -217,9 +225,9 @@ def test_a_setting_that_makes_no_sense_is_told():
 
 
 def test_a_pickle_goes_on_where_it_was(detector, stream):
-    detector.score_one(stream[500])  # also with a row that was only scored
+    detector.score_one(stream[300])  # also with a row that was only scored
     again = pickle.loads(pickle.dumps(detector))
-    for row in stream[500:540]:
+    for row in stream[300:340]:
         assert again.score_one(row) == detector.score_one(row)
         again.learn_one(row)
         detector.learn_one(row)
@@ -227,10 +235,10 @@ def test_a_pickle_goes_on_where_it_was(detector, stream):
 
 def test_it_works_inside_a_filter(detector, stream):
     guard = anomaly.ThresholdFilter(detector, threshold=1.0)
-    odd = {**stream[500], "level": stream[500]["level"] + 30}
+    odd = {**stream[300], "level": stream[300]["level"] + 30}
     assert guard.classify(guard.score_one(odd))
     time = detector.monitor.snapshot()["time"]
     guard.learn_one(odd)  # protected: it is not learnt
     assert detector.monitor.snapshot()["time"] == time
-    guard.learn_one(stream[500])
+    guard.learn_one(stream[300])
     assert detector.monitor.snapshot()["time"] > time

@@ -91,21 +91,21 @@ def score_rows(model: NormalModel, rows: Rows) -> Floats:
     times, clock = _stream_times(model, rows)
     monitor.use_clock(clock)
     scores = np.zeros(len(values))
+    whens = times.tolist()
     last, waiting = 0.0, 0  # the score so far, and the first row without one
-    for k, (row, time) in enumerate(zip(values, times.tolist(), strict=True)):
-        tick = monitor.update_ns(row, time)
+    for k, row in enumerate(values):
+        tick = monitor.update_ns(row, whens[k])
         if not tick.complete:
             continue
-        # Rows before this one belong to the first tick completed; this one to the last, unless it
-        # only made known that the tick before it had ended.
-        first = tick.all[0].score
-        last = last if first is None else first
-        scores[waiting:k] = last
-        waiting = k
-        if tick.time is not None and tick.time >= time:
-            last = last if tick.score is None else tick.score
-            scores[k] = last
-            waiting = k + 1
+        for one in tick.all:
+            last = last if one.score is None else one.score
+            while waiting <= k and one.time is not None and whens[waiting] <= one.time:
+                scores[waiting] = last
+                waiting += 1
+        # Only this row may belong to a tick still open; others that are left had wrong times.
+        if waiting < k:
+            scores[waiting:k] = last
+            waiting = k
     end = monitor.flush()
     scores[waiting:] = last if end.score is None else end.score
     return scores

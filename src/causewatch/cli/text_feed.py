@@ -130,6 +130,12 @@ class TextFeed:
                 self._above -= bool(data[:end].strip())
                 data = data[end:]
             yield self._rows_of(data) if data else none
+        if self._dialect is None:
+            msg = (
+                f"{self._name} holds no line that could be read; CSV with a header or JSON lines"
+                " are expected."
+            )
+            raise TableError(msg)
 
     def _begin(self, data: bytes) -> None:
         """Find out what the columns are."""

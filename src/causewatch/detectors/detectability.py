@@ -279,15 +279,15 @@ def _sensor(windows: _Windows, signal: int, course: Floats) -> float:
         places.append((windows.place(target), shifts[target], links, errors))
     causes = {id(place): windows.causes(links) for place, _, links, _ in places}
 
-    def share(size: float) -> float:
-        passed = [
+    def passed(size: float) -> NDArray[np.bool_]:
+        found = [
             place.passed(size * shift, links, causes[id(place)] + size * errors[:, None, :])
             for place, shift, links, errors in places
         ]
-        return float(np.any(passed, axis=0).mean())
+        return np.asarray(np.any(found, axis=0))
 
     tried = np.geomspace(*SIZES, round(np.log2(SIZES[1] / SIZES[0])) + 1) / largest
-    return _smallest(share, tried.tolist())
+    return _smallest(passed, tried.tolist())
 
 
 def _mechanism(windows: _Windows, signal: int) -> float:
@@ -307,7 +307,7 @@ def _mechanism(windows: _Windows, signal: int) -> float:
     )
     own = [k for k in range(len(links)) if source[k] == signal and lag[k] > 0]
 
-    def share(size: float) -> float:
+    def passed(size: float) -> NDArray[np.bool_]:
         causes = normal.copy()
         shift, error = np.empty(ticks.shape), np.zeros(ticks.shape)
         for t in range(windows.within):
@@ -317,13 +317,21 @@ def _mechanism(windows: _Windows, signal: int) -> float:
                     causes[k, :, t] += error[:, t - lag[k]] / limits.scale[signal]
             shift[:, t] = -size * (weight @ causes[:, :, t])
             error[:, t] = shift[:, t] + weight @ (causes[:, :, t] - normal[:, :, t])
-        return float(place.passed(shift / equations.spread[signal], links, causes).mean())
+        return place.passed(shift / equations.spread[signal], links, causes)
 
-    return _smallest(share, SHARES)
+    return _smallest(passed, SHARES)
 
 
-def _smallest(share: Callable[[float], float], tried: Sequence[float]) -> float:
-    """Smallest size that is noticed in half of the cases, from the first tried one that is."""
+def _smallest(passed: Callable[[float], NDArray[np.bool_]], tried: Sequence[float]) -> float:
+    """Smallest size that is noticed in half of the cases, from the first tried one that is.
+
+    Windows in which a limit is passed without any change are no such cases.
+    """
+    quiet = ~passed(0.0)
+
+    def share(size: float) -> float:
+        return float(passed(size)[quiet].mean()) if quiet.any() else 0.0
+
     first = next((k for k, size in enumerate(tried) if share(size) >= HALF), None)
     if first is None:
         return float("inf")
@@ -361,7 +369,8 @@ def _freedoms(limits: Limits) -> list[float]:
 
 
 def _draw(random: np.random.Generator, freedom: float, size: int) -> Floats:
-    return np.asarray(_unit(freedom) * random.standard_t(freedom, size))
+    drawn = random.standard_t(freedom, size)
+    return np.asarray(drawn / drawn.std())
 
 
 def _unit(freedom: float) -> float:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,9 @@ DIGITS = 9
 """Values that agree to this many digits of the range are one: averages are not exact."""
 LEAST_EACH = 8
 """Ticks needed on either side of a step, in each half of the recording."""
-SURE = 0.002
-"""Nothing counts as more certain than this: the curve is not known better."""
+UNSURE = (0.002, 0.01, 0.03, 0.1, 0.3)
+"""How far from certain a switch is at least; what suits its normal ticks best is taken. Averages of
+rows over a change are between the levels however certain the change was."""
 POWER = 0.35
 """Power of the variance by which innovations are divided. One half would give them the same
 variance throughout, but then rare surprises drown everything else; with nothing, they drown."""
@@ -63,14 +63,14 @@ class Switches:
         Columns of the switches, in order.
     first
         Number of the first step of each.
-    low
-        Lowest level of each.
+    low, size
+        Lowest level of each, and the way to the highest.
+    unsure
+        Of each: no share of that way below this, or as close to one, counts as more certain.
     factor
         Of each: what brings its innovations to unit variance on normal ticks.
     gap
         Height of each step, by switch and from the lowest up.
-    below
-        Where each step begins, counted from the lowest level.
     offset
         Of each step: its probability is ``1 / (1 + exp(−offset − Σ weight · cause))``.
     first_term
@@ -82,9 +82,10 @@ class Switches:
     target: Ints
     first: Ints
     low: Floats
+    size: Floats
+    unsure: Floats
     factor: Floats
     gap: Floats
-    below: Floats
     offset: Floats
     first_term: Ints
     link: Ints
@@ -148,17 +149,11 @@ class Switches:
         stops = [*self.first[1:].tolist(), len(self.gap)]
         for k, (first, stop) in enumerate(zip(self.first.tolist(), stops, strict=True)):
             target = int(self.target[k])
-            levels = self.low[k] + np.append(self.below[first:stop], self.gap[first:stop].sum())
+            levels = self.low[k] + np.cumsum([0.0, *self.gap[first:stop]])
             now, causes = thinned(equations, stretches, target)
             links = equations.links_into(target)
             found.append(_fit(levels, now, causes, float(equations.spread[target]), links, target))
         return _join(found)
-
-    @cached_property
-    def _steps(self) -> tuple[Ints, Floats, Floats, Floats]:
-        """Of each step: number of its switch, where it begins, least and most of it to go."""
-        owner = np.repeat(np.arange(len(self.first)), np.diff(self.first, append=len(self.gap)))
-        return owner, self.low[owner] + self.below, SURE * self.gap, (1.0 - SURE) * self.gap
 
     def _means(self, causes: Floats) -> Floats:
         """What is expected of each switch."""
@@ -175,17 +170,14 @@ class Switches:
 
     def _scales(self, mean: Floats) -> Floats:
         """What innovations are multiplied by where these means were expected."""
-        # As if only the two levels on either side of the mean were possible.
-        owner, base, least, most = self._steps
-        inside = mean.take(owner, axis=-1, mode="clip")
-        inside -= base
-        np.maximum(inside, least, out=inside)
-        np.minimum(inside, most, out=inside)
-        inside *= self.gap - inside
-        scales = np.add.reduceat(inside, self.first, axis=-1)
-        scales **= -POWER
-        scales *= self.factor
-        return np.asarray(scales)
+        share = mean - self.low
+        share /= self.size
+        np.maximum(share, self.unsure, out=share)
+        np.minimum(share, 1.0 - self.unsure, out=share)
+        share *= 1.0 - share
+        share **= -POWER
+        share *= self.factor
+        return share
 
 
 def find_switches(equations: Equations, stretches: Sequence[Floats]) -> Switches | None:
@@ -281,12 +273,10 @@ def _better(
     """Whether a switch fitted to some ticks describes others better than the line does."""
     links = np.arange(causes.shape[1])
     switch = _fit(levels, now[fitted], causes[fitted], spread, links, 0)
-    mean = switch._means(causes[held])
-    scale = switch._scales(mean)[:, 0] / spread
-    left = (now[held] - mean[:, 0]) * scale
+    after = _lost(switch, now[held], switch._means(causes[held]), spread)
     plain = float(np.var(now[fitted] - line[fitted]))
-    before = np.log(plain) + (now[held] - line[held]) ** 2 / plain
-    return bool(np.mean(before - (left**2 - 2.0 * np.log(scale))) / 2 > BETTER)
+    before = float(np.mean(np.log(plain) + (now[held] - line[held]) ** 2 / plain))
+    return before - after > 2.0 * BETTER
 
 
 def _fit(
@@ -302,21 +292,36 @@ def _fit(
         target=np.array([target], dtype=np.intp),
         first=np.zeros(1, dtype=np.intp),
         low=levels[:1].copy(),
+        size=levels[-1:] - levels[0],
+        unsure=np.zeros(1),
         factor=np.ones(1),
         gap=gap,
-        below=levels[:-1] - levels[0],
         offset=np.array([offset for offset, _ in curves]),
         first_term=np.arange(steps, dtype=np.intp) * terms,
         link=np.tile(np.arange(terms, dtype=np.intp), steps),
         weight=np.concatenate([weight for _, weight in curves]),
     )
-    size = 0.0
-    if len(now):
-        mean = local._means(causes)
-        left = (now - mean[:, 0]) / spread * local._scales(mean)[:, 0]
-        size = float(np.sqrt(np.mean(left**2)))
-    factor = np.array([1.0 / size if size > 0 else 1.0])
-    return replace(local, factor=factor, link=links[local.link])
+    mean = local._means(causes)
+    tried = [
+        _sized(replace(local, unsure=np.array([least])), now, mean, spread) for least in UNSURE
+    ]
+    best = min(tried, key=lambda one: _lost(one, now, mean, spread))
+    return replace(best, link=links[local.link])
+
+
+def _sized(switch: Switches, now: Floats, mean: Floats, spread: float) -> Switches:
+    """A switch with the factor that gives its innovations unit variance."""
+    left = (now - mean[:, 0]) / spread * switch._scales(mean)[:, 0]
+    size = float(np.sqrt(np.mean(left**2))) if len(left) else 0.0
+    return replace(switch, factor=np.array([1.0 / size if size > 0 else 1.0]))
+
+
+def _lost(switch: Switches, now: Floats, mean: Floats, spread: float) -> float:
+    """Twice the negative log-likelihood per tick, but for a constant."""
+    if not len(now):
+        return 0.0
+    scale = switch._scales(mean)[:, 0] / spread
+    return float(np.mean(((now - mean[:, 0]) * scale) ** 2 - 2.0 * np.log(scale)))
 
 
 def _logistic(causes: Floats, share: Floats) -> tuple[float, Floats]:

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from causewatch.errors import listing
 from causewatch.explain.explanation import explain
 from causewatch.monitor.alarms import Alarm
 
 __all__ = ["describe"]
+
+
+HEALTH = {
+    "missing": "{} sends no value.",
+    "stale": "{} has sent no value for a while; its last one is held.",
+    "frozen": "{} stands still.",
+    "out_of_range": "{} is far outside the range it had in normal operation.",
+    "drifted": "{} has drifted away from what is normal.",
+    "rate_wrong": "Rows come at another rate than in normal operation.",
+}
+"""A sentence for each state of health."""
 
 
 def describe(alarm: Alarm) -> Alarm:
@@ -16,8 +28,9 @@ def describe(alarm: Alarm) -> Alarm:
     An alarm that has outlasted the ticks that are kept is left as it was explained before: its
     beginning can no longer be seen.
     """
-    if alarm.kind != "anomaly":
-        return alarm
+    if alarm.kind == "health":
+        said = HEALTH.get(alarm.problem or "", f"{{}}: {alarm.problem}.")
+        return replace(alarm, headline=said.format(listing(alarm.signals, most=3)))
     course = alarm.course
     if course is not None and alarm.causes and len(course) and alarm.onset < course.time[0]:
         return alarm
