@@ -62,8 +62,14 @@ def write_archive(
     version: int,
     content: Mapping[str, Any],
     arrays: Arrays,
+    *,
+    compress: bool = True,
 ) -> None:
-    """Write the archive next to `path` and move it into place: it is there whole or not at all."""
+    """Write the archive next to `path` and move it into place: it is there whole or not at all.
+
+    Without `compress` its members are stored as they are: for what is written often, and for arrays
+    that are mostly empty, which would be packed so tightly that reading refuses them.
+    """
     members = {CONTENT: json.dumps(content, ensure_ascii=False, allow_nan=False).encode()}
     for name, array in arrays.items():
         buffer = io.BytesIO()
@@ -82,7 +88,7 @@ def write_archive(
     with zipfile.ZipFile(packed, "w") as archive:
         for name, data in {HEADER: json.dumps(header, indent=1).encode(), **members}.items():
             info = zipfile.ZipInfo(name, FIXED_DATE)
-            info.compress_type = zipfile.ZIP_DEFLATED
+            info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
             archive.writestr(info, data)
     write_atomically(path, packed.getvalue())
 

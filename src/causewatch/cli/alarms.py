@@ -91,7 +91,7 @@ def list_(
         print_json(alarms)
         return
     shown_ones = alarms if every else alarms[: max(20, sum(_on(alarm) for alarm in alarms))]
-    _print_table(shown_ones, console())
+    _print_list(shown_ones, console())
     if len(alarms) > len(shown_ones):
         print(f"{len(alarms) - len(shown_ones)} older ones: --all shows them.")
 
@@ -216,13 +216,22 @@ def _do(
         print("Done.")
 
 
-def _directly(folder: StateFolder, action: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """The events of an action on the saved state; None if a running watch has it."""
+def _directly(
+    folder: StateFolder, action: dict[str, Any], posted: Path | None = None
+) -> list[dict[str, Any]] | None:
+    """The events of an action on the saved state; None if a running watch has it.
+
+    `posted` is the action as it lies in the inbox: nothing is done if somebody has taken it.
+    """
     from causewatch.monitor.actions import act, policy_of
     from causewatch.monitor.state import LOCKED
 
     try:
         with folder.lock():
+            if posted is not None:
+                if not posted.exists():
+                    return None
+                posted.unlink()
             saved = folder.load()
             policy = policy_of(saved)
             events = act(policy, action, int(saved.monitor["time"] or 0))
@@ -254,6 +263,7 @@ def _through_the_watch(folder: StateFolder, action: dict[str, Any]) -> list[dict
     answer = path.with_suffix(".answer")
     until = clock_time.monotonic() + PATIENCE
     while clock_time.monotonic() < until:
+        clock_time.sleep(WAIT)
         if not path.exists() and answer.exists():
             found = json.loads(answer.read_text(encoding="utf-8"))
             answer.unlink()
@@ -261,7 +271,9 @@ def _through_the_watch(folder: StateFolder, action: dict[str, Any]) -> list[dict
                 raise SettingError(found["error"])
             events: list[dict[str, Any]] = found["events"]
             return events
-        clock_time.sleep(WAIT)
+        done = _directly(folder, action, path)  # the watch may have ended meanwhile
+        if done is not None:
+            return done
     print("The running watch has not answered yet; it will do this as soon as it can.")
     return []
 
@@ -323,29 +335,19 @@ def _state(alarm: dict[str, Any]) -> str:
     return f"{state}, seen" if alarm.get("acknowledged_by") else state
 
 
-def _print_table(alarms: list[dict[str, Any]], out: Console) -> None:
-    from rich import box
-    from rich.table import Table
+def _print_list(alarms: list[dict[str, Any]], out: Console) -> None:
     from rich.text import Text
 
     if not alarms:
         out.print("No alarms so far.")
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("id", "kind", "state", "raised", "peak"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("what", overflow="fold")
     for alarm in alarms:
         peak = alarm.get("peak_score")
-        table.add_row(
-            alarm["id"],
-            str(alarm.get("kind")),
-            Text(_state(alarm), style="red" if _on(alarm) else ""),
-            str(alarm.get("raised_at")),
-            "" if peak is None else f"{peak:.1f}",
-            Text(shown(str(alarm.get("headline")))),
-        )
-    out.print(table)
+        line = Text(f"{alarm['id']}  ", style="bold")
+        line.append(f"{_state(alarm):16}", "red" if _on(alarm) else "green")
+        line.append(f"{alarm.get('kind'):8} raised {alarm.get('raised_at')}", "not bold")
+        line.append("" if peak is None else f"  peak {peak:.1f}", "not bold")
+        out.print(line)
+        out.print(f"              {shown(str(alarm.get('headline')))}")
 
 
 def _print_alarm(alarm: dict[str, Any], events: list[dict[str, Any]], out: Console) -> None:

@@ -62,6 +62,9 @@ class Feed(Protocol):
     def position(self) -> dict[str, Any]:
         """Where to go on after the last batch."""
 
+    def close(self) -> None:
+        """No more rows are wanted."""
+
 
 def nothing(columns: int) -> Batch:
     """No rows."""

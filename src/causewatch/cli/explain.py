@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,7 +108,7 @@ def explain(
         counted=known.clock == "rows",
         interval=known.interval,
     )
-    with progress("watching"):
+    with progress("watching"), closing(feed):
         found, seen = _alarms(monitor, feed, span)
     if seen is None:
         msg = f"{data.name} has no row in this stretch that makes a tick; check --from and --to."
@@ -136,11 +137,12 @@ def explain(
 
 def _alarms(monitor: Monitor, feed: Feed, span: Any) -> tuple[list[Alarm], tuple[int, int] | None]:
     """The alarms on in a span as last told, worst first, and its first and last tick."""
+    from causewatch.explain.describe import with_beginning
+
     low, high = None, None
     found: dict[str, Alarm] = {}
     seen: tuple[int, int] | None = None
-    ticks = _ticks(monitor, feed)
-    for tick in ticks:
+    for tick in _ticks(monitor, feed):
         if low is None or high is None:
             low, high = span.bounds(monitor.clock)
         if tick.time is None or tick.time >= high:
@@ -148,7 +150,7 @@ def _alarms(monitor: Monitor, feed: Feed, span: Any) -> tuple[list[Alarm], tuple
         if tick.time >= low:
             seen = (seen[0] if seen else tick.time, tick.time)
         for _, alarm in tick.events:
-            found[alarm.id] = alarm
+            found[alarm.id] = with_beginning(alarm, found.get(alarm.id))
         found = {
             id: alarm
             for id, alarm in found.items()

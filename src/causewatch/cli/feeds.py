@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from causewatch.cli.batches import Batch, Feed, Reading, no_signals, nothing
-from causewatch.cli.incoming import FileText, Lines, StdinText, first_line, sample_of
+from causewatch.cli.incoming import FileText, Lines, StdinText, sample_of
 from causewatch.cli.text_feed import TextFeed
 from causewatch.data import Clock, open_table
 from causewatch.data.columns import TIME_NAMES, plain
@@ -56,6 +56,10 @@ class JsonFeed:
     def position(self) -> dict[str, Any]:
         """See `Feed`."""
         return {"name": self._name, "bytes": self._lines.taken, "rows": self._rows}
+
+    def close(self) -> None:
+        """See `Feed`."""
+        self._lines.close()
 
     @property
     def problems(self) -> Mapping[str, int]:
@@ -151,6 +155,9 @@ class TableFeed:
         """See `Feed`."""
         return {"name": self._name, "rows": self._rows}
 
+    def close(self) -> None:
+        """See `Feed`."""
+
     def batches(self) -> Iterator[Batch]:
         """See `Feed`."""
         seen = 0
@@ -213,6 +220,7 @@ def open_feed(
             interval=interval,
             skip=int(after.get("rows", 0)),
         )
+    sample = sample_of(path, SAMPLE_BYTES)
     text = FileText(path, follow)
     size = int(after.get("bytes", 0))
     if size and (path.stat().st_size < size or text.head(size) != after.get("head")):
@@ -220,7 +228,7 @@ def open_feed(
     text.skip(size)
     lines = Lines(text, size)
     rows = int(after.get("rows", 0))
-    if first_line(path).startswith(b"{"):
+    if sample.lstrip().startswith(b"{"):
         return JsonFeed(lines, name, columns, reading, rows)
     return TextFeed(
         lines,
@@ -229,7 +237,7 @@ def open_feed(
         reading,
         counted=counted,
         interval=interval,
-        sample=sample_of(path, SAMPLE_BYTES),
+        sample=sample,
         rows=rows,
         head=text.head,
     )

@@ -12,12 +12,13 @@ import sys
 import threading
 import time
 import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Protocol
 
 from causewatch.errors import SettingError, TableError
 
-__all__ = ["FileText", "Incoming", "Lines", "StdinText", "first_line", "sample_of"]
+__all__ = ["FileText", "Incoming", "Lines", "StdinText", "sample_of"]
 
 BLOCK = 1 << 18
 LONGEST_LINE = 4 << 20
@@ -36,6 +37,9 @@ class Incoming(Protocol):
     def read(self) -> bytes | None:
         """The next piece; None if there is none at present, empty at the end."""
 
+    def close(self) -> None:
+        """No more is wanted."""
+
 
 class FileText:
     """The text of a file: plain or gzipped, UTF-8 (or nearly) or UTF-16.
@@ -51,10 +55,12 @@ class FileText:
     def __init__(self, path: Path, follow: bool = False) -> None:
         self._path = path
         self.endless = follow
+        self._pending = b""  # text that skipping has read too much
         self._open()
 
     def _open(self) -> None:
-        self._file: IO[bytes] = self._path.open("rb")
+        self._raw = self._path.open("rb")
+        self._file: IO[bytes] = self._raw
         start = self._file.read(HEAD)
         self._file.seek(0)
         self._plain = not start.startswith(b"\x1f\x8b")
@@ -72,16 +78,20 @@ class FileText:
                 f"{self._path.name!r} is compressed or UTF-16 and cannot be followed while it"
                 " grows; watch it without --follow."
             )
+            self.close()
             raise SettingError(msg)
         # Macs of old end lines with a carriage return alone.
         self._returns = b"\r" in start and b"\n" not in start
 
     def read(self) -> bytes | None:
         """See `Incoming`."""
+        if self._pending:
+            data, self._pending = self._pending, b""
+            return data
         data = self._read(BLOCK)
         if not data and self.endless:
             if self._replaced():
-                self._file.close()
+                self.close()
                 self._open()
             else:
                 time.sleep(WAIT)
@@ -89,6 +99,11 @@ class FileText:
         if self._decoder is not None:
             data = self._decoder.decode(data).encode("utf-8", "replace")
         return data.replace(b"\r", b"\n") if self._returns else data
+
+    def close(self) -> None:
+        """See `Incoming`."""
+        self._file.close()
+        self._raw.close()  # which closing a gzip file leaves open
 
     def head(self, size: int) -> str:
         """A checksum of the first `size` bytes of the file."""
@@ -106,16 +121,12 @@ class FileText:
             if left < 0:
                 self._pending = data[left:]
 
-    _pending = b""
-
     def _read(self, size: int) -> bytes:
-        if self._pending:
-            data, self._pending = self._pending, b""
-            return data
         try:
             return self._file.read(size)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             msg = f"{self._path.name} is damaged ({error}); it cannot be decompressed to its end."
+            self.close()
             raise TableError(msg) from error
 
     def _replaced(self) -> bool:
@@ -168,6 +179,9 @@ class StdinText:
         if found and not found[-1]:
             self._ended = True
         return b"".join(found) if found else None
+
+    def close(self) -> None:
+        """See `Incoming`; the thread ends with the program."""
 
 
 class Lines:
@@ -231,6 +245,10 @@ class Lines:
         self.taken += len(lines)
         return lines
 
+    def close(self) -> None:
+        """No more is wanted."""
+        self._text.close()
+
     def unread(self, lines: bytes) -> None:
         """Give back the lines read last."""
         self._unread = lines
@@ -241,11 +259,7 @@ class Lines:
 def sample_of(path: Path, size: int) -> bytes:
     """The beginning of a text file: about `size` bytes, whole lines."""
     lines, data = Lines(FileText(path)), b""
-    while not lines.ended and len(data) < size:
-        data += lines.read()
+    with closing(lines):
+        while not lines.ended and len(data) < size:
+            data += lines.read()
     return data
-
-
-def first_line(path: Path) -> bytes:
-    """The first line of a text file that is not blank, without blanks before it."""
-    return sample_of(path, 1).lstrip().split(b"\n", 1)[0]

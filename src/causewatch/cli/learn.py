@@ -26,13 +26,18 @@ NORMAL is one file or several (CSV, Parquet, XLSX, or a historian's list of time
 several files are separate stretches of the same plant. Separator, decimal comma, header and time
 column are detected. Rows are averaged down to ticks; length of a tick and maximum lag are chosen
 from the data unless given. The model is written to --out; a report says how good the data are and
-what that means for the result."""
+what that means for the result.
+
+Alarm limits are set such that normal operation raises one false alarm in the time of
+--false-alarm-every. A second normal recording (--calibrate) decides them if there is one, else a
+part of NORMAL that the mechanisms were not fitted to."""
 
 EXAMPLES = """Examples:
 
 \b
   causewatch learn normal.csv --out plant.cwm
   causewatch learn monday.csv tuesday.csv --out plant.cwm --ignore Comment,Operator
+  causewatch learn january.csv --out plant.cwm --calibrate february.csv --false-alarm-every 1w
   causewatch learn normal.csv --out plant.cwm --exclude 2026-01-01T14:02..2026-01-01T14:31
   causewatch learn normal.csv --out plant.cwm --every 10s --max-lag 6 --knowledge plant.yaml
   causewatch learn normal.csv --out paper.cwm --preset paper"""
@@ -48,6 +53,23 @@ def learn(
         list[Path], typer.Argument(metavar="NORMAL", help="The recording: one file or several.")
     ],
     out: Annotated[Path, typer.Option(metavar="MODEL.cwm", help="File to write the model to.")],
+    calibrate: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A second normal recording that decides the alarm limits; may be given several"
+            " times.",
+        ),
+    ] = None,
+    false_alarm_every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="1d",
+            help="Expected time between two false alarms.  [default: 1d; half of the recording if"
+            " rows have no times]",
+            show_default=False,
+        ),
+    ] = None,
     preset: Annotated[
         str,
         typer.Option(metavar="default|paper", help="The defaults, or the published method."),
@@ -125,7 +147,10 @@ def learn(
     if out.is_dir():
         msg = f"{str(out)!r} is a folder; name the file to write the model to."
         raise SettingError(msg)
-    if any(out.exists() and path.exists() and path.samefile(out) for path in normal):
+    if any(
+        out.exists() and path.exists() and path.samefile(out)
+        for path in (*normal, *(calibrate or ()))
+    ):
         msg = f"{str(out)!r} is the recording itself; name another file to write the model to."
         raise SettingError(msg)
     if not out.absolute().parent.is_dir():
@@ -138,6 +163,10 @@ def learn(
             every=None if every == "auto" else parse_duration(every),
             max_lag=_lag(max_lag),
             alpha=alpha,
+            calibrate=[str(path) for path in calibrate] if calibrate else None,
+            false_alarm_every=None
+            if false_alarm_every is None
+            else parse_duration(false_alarm_every),
             knowledge=None if knowledge is None else str(knowledge),
             method=method,
             test=test,

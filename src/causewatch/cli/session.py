@@ -19,6 +19,7 @@ from causewatch.cli.counts import Counts
 from causewatch.cli.output import complain
 from causewatch.cli.scores import ScoreFile
 from causewatch.errors import CausewatchError, listing
+from causewatch.explain.describe import with_beginning
 from causewatch.explain.report import write_report
 from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.actions import act
@@ -137,6 +138,8 @@ class Session:
     def run(self) -> bool:
         """Watch until the source ends or `stop` is set; gives whether it ended."""
         ended = True
+        if self._folder is not None:
+            self._save(self._folder)  # from now on there is something for others to look at
         try:
             for batch in self.feed.batches():
                 if not self._known and self.feed.clock is not None:
@@ -208,14 +211,17 @@ class Session:
         for view in self.views:
             view.event(self, event, alarm, line)
         if self._reports is not None:
-            before = self._open.get(alarm.id, (alarm, -REPORT_EVERY))[1]
-            now = self._now()
-            if event in ("raised", "cleared") or now - before >= REPORT_EVERY:
-                self._report(alarm)
-                before = now
-            self._open[alarm.id] = (alarm, before)
-            if event == "cleared":
-                del self._open[alarm.id]
+            self._report_on(event, alarm)
+
+    def _report_on(self, event: Event, alarm: Alarm) -> None:
+        """Write a report when an alarm begins and ends, and now and then in between."""
+        earlier, written = self._open.pop(alarm.id, (None, -REPORT_EVERY))
+        alarm, now = with_beginning(alarm, earlier), self._now()
+        if event in ("raised", "cleared") or now - written >= REPORT_EVERY:
+            self._report(alarm)
+            written = now
+        if alarm.on:
+            self._open[alarm.id] = (alarm, written)
 
     def _report(self, alarm: Alarm) -> None:
         assert self._reports is not None
@@ -276,6 +282,7 @@ class Session:
         )
 
     def _close(self) -> None:
+        self.feed.close()
         for alarm, _ in self._open.values():
             self._report(alarm)
         if self._folder is not None and self._history is not None:

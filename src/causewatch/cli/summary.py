@@ -48,8 +48,24 @@ def model_dict(model: NormalModel) -> dict[str, Any]:
             for row, link in zip(model.graph.to_dict()["links"], model.graph, strict=True)
         ],
         "mechanisms": [_mechanism(model, name) for name in model.signals],
+        "watching": _watching(model),
         "report": [finding.to_dict() for finding in model.report],
         "provenance": asdict(model.provenance),
+    }
+
+
+def _watching(model: NormalModel) -> dict[str, Any]:
+    """What watching goes by; durations in seconds."""
+    from dataclasses import asdict
+
+    watching, every = model.watching, model.preprocessing.every
+    limits, fared = watching.limits, watching.fared
+    return {
+        "detector": "published" if limits is None else "default",
+        "false_alarm_every_s": None if limits is None else limits.false_alarm_every * every,
+        "supported_s": None if limits is None else limits.supported * every,
+        "guarded": list(watching.guarded),
+        "second_recording": None if fared is None else asdict(fared),
     }
 
 
@@ -109,6 +125,38 @@ def print_model(model: NormalModel, out: Console) -> None:
         f" {settings['method']}, {settings['test']} test, alpha {settings['alpha']:g},"
         f" {origin.windows:,} windows"
     )
+
+    _print_watching(model, out)
+
+
+def _print_watching(model: NormalModel, out: Console) -> None:
+    """Limits, guards, and how a second recording fared."""
+    from causewatch.data import format_duration
+
+    watching, every = model.watching, model.preprocessing.every
+    limits, fared = watching.limits, watching.fared
+    if limits is None:
+        out.print("Limits     those of the published method, one for each link")
+    else:
+        wanted = format_duration(limits.false_alarm_every * every)
+        supported = format_duration(limits.supported * every)
+        enough = limits.false_alarm_every <= 1.01 * limits.supported
+        out.print(
+            f"Limits     one false alarm expected in {wanted}; the recording supports"
+            f" {'this' if enough else f'at most {supported}'}"
+        )
+    if fared is not None:
+        alarms = "1 alarm" if fared.alarms == 1 else f"{fared.alarms} alarms"
+        out.print(
+            f"             second recording of {format_duration(fared.ticks * every)}: {alarms}"
+            f" under limits from the first, above them {fared.share:.2%} of the time;"
+            f" limits moved by a factor of {fared.factor:.2f}",
+            style="dim",
+        )
+    if watching.guarded:
+        count = len(watching.guarded)
+        noun = "1 signal without links is" if count == 1 else f"{count} signals without links are"
+        out.print(f"Guarded    {noun} held against the usual range: {listing(watching.guarded, 6)}")
 
 
 def print_links(graph: CausalGraph, every: float, out: Console, most: int) -> None:

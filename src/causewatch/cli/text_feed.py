@@ -89,7 +89,11 @@ class TextFeed:
         self.missing: tuple[str, ...] = ()
         self._above = 0  # lines above the data that are still to come
         if head is not None and (_lines_of(sample) > FIRST_ROWS or not lines.endless):
-            self._begin(self._cleaned(sample))
+            try:
+                self._begin(self._cleaned(sample))
+            except BaseException:
+                lines.close()
+                raise
             self._bad_lines = 0  # they are counted when they are read
             self._above = 0 if lines.taken else self._skip
 
@@ -99,6 +103,10 @@ class TextFeed:
         if self._head is not None:
             found |= {"bytes": self._lines.taken, "head": self._head(self._lines.taken)}
         return found
+
+    def close(self) -> None:
+        """See `Feed`."""
+        self._lines.close()
 
     @property
     def problems(self) -> Mapping[str, int]:
@@ -131,14 +139,16 @@ class TextFeed:
                 data = data[end:]
             yield self._rows_of(data) if data else none
         if self._dialect is None:
+            self._begin(first)  # which says that there is nothing to begin with
+
+    def _begin(self, data: bytes) -> None:
+        """Find out what the columns are."""
+        if not data.strip():
             msg = (
                 f"{self._name} holds no line that could be read; CSV with a header or JSON lines"
                 " are expected."
             )
             raise TableError(msg)
-
-    def _begin(self, data: bytes) -> None:
-        """Find out what the columns are."""
         texts = data[: data.rfind(b"\n") + 1].decode().splitlines()
         dialect = detect_dialect(texts, self._name, self._reading.separator, self._reading.decimal)
         self._names = clean_names(dialect.names, self._name, Tally())

@@ -250,6 +250,8 @@ def choose_curves(
             for a, b in ((first, last), (last, first))
         ):
             bends = _chosen(_Sums.of(values, left, len(links)), blocks)
+            if not len(bends):
+                continue
             used = features.taken(np.concatenate([np.arange(len(links)), bends]))
             found.append(_fitted(target, used, left, causes))
     return _join(found, equations) if found else None
@@ -285,6 +287,11 @@ def _gather(
     return now - causes @ equations.coefficient[links] - equations.intercept[target], causes
 
 
+def _is_gate(levels: Floats | None) -> bool:
+    """Whether a cause with these levels can switch the slope of another one."""
+    return levels is not None and len(levels) == 2
+
+
 def _candidates(causes: Floats, levels: Sequence[Floats | None]) -> tuple[Features, list[Ints]]:
     """Features that a curve could use, and which of them only make sense together.
 
@@ -301,10 +308,10 @@ def _candidates(causes: Floats, levels: Sequence[Floats | None]) -> tuple[Featur
             knots = np.unique(np.quantile(causes[:, k], KNOTS))
             rows += [(k, knot, -1, 0.0, 1.0) for knot in knots if low[k] < knot < high[k]]
             blocks.append(np.arange(start, len(rows)))
-        elif len(steps) == 2:
+        elif _is_gate(steps):
             for other in range(causes.shape[1]):
                 # Of two switches the product is the same either way.
-                if other == k or (levels[other] is not None and other < k):
+                if other == k or (other < k and _is_gate(levels[other])):
                     continue
                 blocks.append(np.array([len(rows)]))
                 rows.append((other, bottom[other], k, steps[0], steps[1] - steps[0]))

@@ -44,6 +44,8 @@ HALF = 0.5
 """Share of the cases in which it is noticed."""
 WINDOWS = 160
 """Cases that are looked at."""
+APART = 40
+"""Ticks between two of them."""
 BURN_IN = 300
 """Ticks before the first window: long memories must be full."""
 BOUND = 5.0
@@ -125,7 +127,7 @@ class _Windows:
         self, equations: Equations, limits: Limits, within: int, random: np.random.Generator
     ) -> None:
         self.equations, self.limits, self.within = equations, limits, within
-        starts = BURN_IN + np.arange(WINDOWS) * 2 * within
+        starts = BURN_IN + np.arange(WINDOWS) * (within + APART)
         size = int(starts[-1]) + within
         self.innovation = np.stack(
             [_draw(random, freedom, size) for freedom in _freedoms(limits)], axis=1
@@ -263,7 +265,7 @@ def _sensor(windows: _Windows, signal: int, course: Floats) -> float:
     """Smallest multiple of a `course` of sensor errors that is noticed."""
     equations = windows.equations
     acts = np.flatnonzero(equations.source == signal)
-    late = _late(course, equations.lag[acts])
+    late = _late(np.tile(course, (len(acts), 1)), equations.lag[acts])
     shifts = {signal: course.copy()}
     for link, error in zip(acts.tolist(), late, strict=True):
         target = int(equations.target[link])
@@ -297,24 +299,19 @@ def _mechanism(windows: _Windows, signal: int) -> float:
     if not len(links):
         return float("inf")
     place, ticks = windows.place(signal), windows.ticks
-    source, lag, weight = (
-        equations.source[links],
-        equations.lag[links],
-        equations.coefficient[links],
-    )
-    normal = np.stack(
-        [windows.values[ticks - k, j] - limits.centre[j] for j, k in zip(source, lag, strict=True)]
-    )
-    own = [k for k in range(len(links)) if source[k] == signal and lag[k] > 0]
+    source = equations.source[links]
+    weight = equations.coefficient[links] * limits.scale[source]
+    normal = windows.causes(links)
+    after = _effects(windows, signal)
+    ways = _late(after[:, source].T, equations.lag[links]) / limits.scale[source][:, None]
 
     def passed(size: float) -> NDArray[np.bool_]:
         causes = normal.copy()
         shift, error = np.empty(ticks.shape), np.zeros(ticks.shape)
         for t in range(windows.within):
-            # What the signal has lost so far is missing in its own past, too.
-            for k in own:
-                if t >= lag[k]:
-                    causes[k, :, t] += error[:, t - lag[k]] / limits.scale[signal]
+            # What the signal has lost so far is missing in its causes, too: its own past, and
+            # whatever it acts on.
+            causes[:, :, t] += ways[:, t:0:-1] @ error[:, :t].T
             shift[:, t] = -size * (weight @ causes[:, :, t])
             error[:, t] = shift[:, t] + weight @ (causes[:, :, t] - normal[:, :, t])
         return place.passed(shift / equations.spread[signal], links, causes)
@@ -342,10 +339,27 @@ def _smallest(passed: Callable[[float], NDArray[np.bool_]], tried: Sequence[floa
     return high
 
 
-def _late(course: Floats, lags: Ints) -> Floats:
-    """The course as it arrives after each lag."""
-    ticks = np.arange(len(course)) - lags[:, None]
-    return np.where(ticks >= 0, course[np.maximum(ticks, 0)], 0.0)
+def _effects(windows: _Windows, signal: int) -> Floats:
+    """What all signals do, tick by tick, after this one was moved by 1 for one tick.
+
+    Effects through the signal's own mechanism are left out: they are what is being changed.
+    """
+    equations = windows.equations
+    others = equations.target != signal
+    source, target = equations.source[others], equations.target[others]
+    lag, weight = np.maximum(equations.lag[others], 1), equations.coefficient[others]
+    moved = np.zeros((windows.within, equations.signals))
+    moved[0, signal] = 1.0
+    for t in range(1, windows.within):
+        terms = np.where(lag <= t, moved[np.maximum(t - lag, 0), source] * weight, 0.0)
+        np.add.at(moved[t], target, terms)
+    return moved
+
+
+def _late(courses: Floats, lags: Ints) -> Floats:
+    """Each course as it arrives after its lag."""
+    ticks = np.arange(courses.shape[1]) - lags[:, None]
+    return np.where(ticks >= 0, np.take_along_axis(courses, np.maximum(ticks, 0), axis=1), 0.0)
 
 
 def _kernel(memory: int, ticks: int) -> Floats:

@@ -15,6 +15,10 @@ __all__ = ["Bends", "Equations", "Rescales"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
+RIDGE = 0.01
+"""Added to the variance of every standardised cause in fits: causes that say nearly the same (flow
+and state of a pump) otherwise get huge coefficients of opposite sign, which the next recording,
+rounded a little differently, does not bear out."""
 LEAST_SPREAD = 1e-4
 """Smallest spread of a mechanism as a share of the signal's own: an exact sum of rounded numbers
 is not exact to the last digit."""
@@ -109,7 +113,7 @@ class Equations:
         for target in range(self.signals):
             links = self.links_into(target)
             columns = self.lag[links] * self.signals + self.source[links]
-            weights, left = fit_from_covariance(covariance, target, columns)
+            weights, left = fit_from_covariance(covariance, target, columns, RIDGE)
             coefficient[links] = weights
             intercept[target] -= weights @ means[columns]
             free = max(1, count - len(links) - 1)

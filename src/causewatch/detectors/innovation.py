@@ -13,8 +13,8 @@ Rules
   its statistics stay as they are.
 - After a gap the statistics start again from zero, which is below any limit: starting up does not
   alarm. Nothing is judged until as many ticks have been seen as the longest lag.
-- The centre of each innovation follows slow drift at a bounded rate: not while the score is above
-  the limit, and not while a neighbour in the causal graph is near its own limit.
+- The centre of each innovation follows slow drift at a bounded rate: not while several signals
+  are near or above their limits, and not while a neighbour in the causal graph is.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class InnovationDetector:
         """Replace missing values in the history, and say which mechanisms can be judged."""
         number = self._number
         self._doubt[number:] = self._doubt[:-number]
-        missing = np.isnan(values)
+        missing = ~np.isfinite(values)
         self._doubt[:number] = missing
         if missing.any():
             self._history[:number] = np.where(missing, expected, values)
@@ -302,11 +302,12 @@ class InnovationDetector:
 
     def _follow(self, innovation: Floats, evidence: Floats, score: float) -> None:
         """Let the centres follow drift where nothing speaks against it."""
-        if score >= 1.0:
-            return
         step = np.sign(innovation) * self._rate
         if score > NEAR:
-            step[self._neighbours[evidence > NEAR].any(axis=0)] = 0.0
+            loud = evidence > NEAR
+            if score >= 1.0 and np.count_nonzero(loud) > 1:
+                return
+            step[self._neighbours[loud].any(axis=0)] = 0.0
         step[np.isnan(step)] = 0.0
         self.drift += step
 

@@ -224,11 +224,15 @@ def levels_of(values: Floats) -> Floats | None:
     places, counts = np.unique(np.round((seen - low) / size, DIGITS), return_counts=True)
     if len(places) > MOST_LEVELS:
         heavy = counts >= ATOM * len(seen)
-        if not (heavy[0] and heavy[-1]) or counts[heavy].sum() < AT_LEVELS * len(seen):
+        ends = np.zeros_like(heavy)
+        ends[[0, -1]] = True
+        if not heavy[ends].all():
             return None
-        places = places[heavy]
-    if len(places) > MOST_LEVELS:
-        return None
+        # Averages of a switch crowd at certain shares of the way, too: two levels are tried first.
+        enough = [at for at in (ends, heavy) if counts[at].sum() >= AT_LEVELS * len(seen)]
+        if not enough or enough[0].sum() > MOST_LEVELS:
+            return None
+        places = places[enough[0]]
     return np.asarray(low + places * size)
 
 

@@ -8,7 +8,7 @@ from causewatch.errors import listing
 from causewatch.explain.explanation import explain
 from causewatch.monitor.alarms import Alarm
 
-__all__ = ["describe"]
+__all__ = ["describe", "with_beginning"]
 
 
 HEALTH = {
@@ -44,3 +44,13 @@ def describe(alarm: Alarm) -> Alarm:
         abstained=found.abstained,
         onset=min(onset, alarm.raised_at),
     )
+
+
+def with_beginning(alarm: Alarm, before: Alarm | None) -> Alarm:
+    """`alarm` with the ticks of an earlier event if its own no longer show how it began."""
+    own = alarm.course
+    if before is None or before.course is None or not len(before.course):
+        return alarm
+    if own is not None and len(own) and own.time[0] <= alarm.onset:
+        return alarm
+    return replace(alarm, course=before.course, model=before.model)

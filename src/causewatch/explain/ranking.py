@@ -9,7 +9,7 @@ three ways, and each has a remedy here:
   wrong reading. The innovations of a sensor imply by how much it is off, and that says what its
   followers should show. As far as they do, their evidence counts for the sensor.
 - **Trouble spreads.** Control loops and bent mechanisms sooner or later make everything odd. So
-  evidence counts the less, the later after the alarm it comes.
+  evidence counts the less, the later after the alarm it comes and the worse it was before.
 - **Some changes are quiet.** A frozen signal and a changed coefficient leave innovations of usual
   size. Both are looked for by themselves.
 
@@ -38,6 +38,10 @@ BEFORE, AFTER = 60, 40
 """Ticks before and after the raising of the alarm that are looked at."""
 FADING = 24.0
 """Ticks after which evidence counts for a third."""
+SPREADING = 15.0
+"""The same for the sum of scores, in excess of the limit, since the alarm was raised."""
+FAINT, LEAST_AFTER = 0.05, 5
+"""Ticks that count less than this are not looked at, except for the first few."""
 AT_LIMIT = 6.0
 """What evidence at its limit counts."""
 LARGE = 4.0
@@ -141,6 +145,9 @@ def rank(course: Course, context: Context, raised_at: int) -> Ranking:
     """
     raised = min(int(np.searchsorted(course.time, raised_at)), max(0, len(course) - 1))
     start, stop = max(0, raised - BEFORE), min(len(course), raised + AFTER)
+    # The coefficients and the followers are looked at for as long as evidence counts.
+    counting = int((_weights(course.evidence[raised:stop]) > FAINT).sum())
+    stop = min(stop, raised + max(LEAST_AFTER, counting))
     look = slice(start, stop)
     onset = start + _onsets(course.innovation[look])
     frozen = np.minimum(_frozen(course.values[look], raised - start), MOST_FROZEN)
@@ -197,9 +204,21 @@ def _evidence(evidence: Floats) -> Floats:
     """What the evidence of each signal counts, the later the less."""
     seen = np.maximum(np.nan_to_num(evidence, posinf=0.0), 0.0)
     square = np.where(seen < LARGE, seen**2, LARGE * (2.0 * seen - LARGE))
-    fading = np.exp(-np.arange(len(seen)) / FADING)
+    fading = _weights(evidence)
     counts: Floats = AT_LIMIT * (square * fading[:, None]).max(axis=0, initial=0.0)
     return counts
+
+
+def _weights(evidence: Floats) -> Floats:
+    """What each tick after the raising of the alarm counts.
+
+    It falls with time, and the faster the worse the trouble is: large trouble spreads at once.
+    """
+    worst = np.nan_to_num(evidence, posinf=0.0).max(axis=1, initial=0.0)
+    excess = np.clip(worst - 1.0, 0.0, 50.0)
+    spread = np.cumsum(excess) - excess  # up to the tick before
+    weights: Floats = np.exp(-np.arange(len(worst)) / FADING - spread / SPREADING)
+    return weights
 
 
 def _onsets(innovation: Floats) -> Ints:

@@ -18,12 +18,13 @@ SINGULAR = 1e-10
 
 
 def fit_from_covariance(
-    covariance: Floats, target: int, columns: NDArray[np.intp]
+    covariance: Floats, target: int, columns: NDArray[np.intp], ridge: float = 0.0
 ) -> tuple[Floats, float]:
     """Coefficients of a regression, and the variance it leaves.
 
     Solved in standardised units, so that the answer does not depend on the units of the columns;
-    where columns are collinear, the solution of least norm there.
+    where columns are collinear, the solution of least norm there. `ridge` is added to the variance
+    of each (standardised) column: it keeps coefficients of nearly collinear columns small.
     """
     variance = float(covariance[target, target])
     if len(columns) == 0:
@@ -32,8 +33,11 @@ def fit_from_covariance(
     size = np.where(size > 0, size, 1.0)
     block = covariance[np.ix_(columns, columns)] / np.outer(size, size)
     shared = covariance[columns, target] / size
-    weights = np.linalg.lstsq(block, shared, rcond=SINGULAR)[0]
-    left = variance - float(weights @ shared)
+    if ridge:
+        weights = np.linalg.solve(block + ridge * np.eye(len(columns)), shared)
+    else:
+        weights = np.linalg.lstsq(block, shared, rcond=SINGULAR)[0]
+    left = variance - float(weights @ (2.0 * shared - block @ weights))
     return weights / size, max(0.0, left)
 
 

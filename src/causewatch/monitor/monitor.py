@@ -259,8 +259,8 @@ class Monitor:
                 " start with an empty state."
             )
             raise SettingError(msg)
-        self.reset()
         self.stream = state["stream"]
+        self.reset()
         self._intake.restore(state["intake"])
         self._detector.restore(state["detector"])
         self._guards.restore(state["guards"])

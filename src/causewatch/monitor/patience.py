@@ -12,7 +12,7 @@ __all__ = ["Patience"]
 Floats = NDArray[np.float64]
 
 HOURS = 8.0
-LEAST_TICKS = 2000
+LEAST_TICKS = 500
 """A signal may be odd alone for this long: at least so many hours and so many ticks."""
 NEAR = 0.7
 """Another signal above this share of its limit is company."""

@@ -127,7 +127,7 @@ class StateFolder:
             "history": state.history,
             "outputs": state.outputs,
         }
-        write_archive(self._state, "state", VERSION, content, arrays)
+        write_archive(self._state, "state", VERSION, content, arrays, compress=False)
 
     def load(self) -> SavedState:
         """The state that was saved last."""

@@ -92,7 +92,7 @@ def test_a_dead_sensor_is_no_puzzle():
 
 
 def test_mechanisms_come_from_the_model_or_are_asked_for():
-    with pytest.raises(SettingError, match="pass the model"):
+    with pytest.raises(SettingError, match="pass the one that watched"):
         explain(alarm(), course=biased_sensor())
     known = Knowledge.from_dict({"units": {"x0": "mm"}, "labels": {"x1": "Pump"}})
     values = random_system(4, seed=1).simulate(800, seed=2).values

@@ -1,0 +1,148 @@
+"""Watching as a process: rows as they arrive, stopped at any time, seen in a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from causewatch.cli import main
+from small_plant import ROWS, build
+
+PATIENCE = 60.0
+PROGRAM = [sys.executable, "-m", "causewatch"]
+
+
+@pytest.fixture(scope="module")
+def plant(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("plant"))
+
+
+@pytest.fixture(scope="module")
+def whole(plant, tmp_path_factory):
+    """The alarms of the recording, watched in one go."""
+    path = tmp_path_factory.mktemp("whole") / "alarms.jsonl"
+    assert main(["watch", str(plant.model), str(plant.test), "--alarms", str(path)]) == 0
+    return path.read_text()
+
+
+def start(plant, *arguments, **pipes):
+    return subprocess.Popen(
+        [*PROGRAM, "watch", str(plant.model), *map(str, arguments)],
+        stderr=subprocess.PIPE,
+        text=True,
+        **pipes,
+    )
+
+
+def until(condition, what):
+    limit = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < limit, f"waited in vain for {what}"
+        time.sleep(0.05)
+
+
+def test_an_alarm_comes_before_the_stream_ends(plant, whole):
+    run = start(plant, "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    run.stdin.writelines(plant.lines[:230])
+    run.stdin.flush()
+    first = json.loads(run.stdout.readline())  # while the pipe is open
+    assert first["event"] == "raised"
+    assert "S02" in first["signals"]
+    rest, said = run.communicate("".join(plant.lines[230:]), timeout=PATIENCE)
+    assert run.returncode == 0
+    assert [first, *map(json.loads, rest.splitlines())] == list(map(json.loads, whole.splitlines()))
+    assert f"standard input: {ROWS} rows" in said
+    assert "Traceback" not in said
+
+
+def test_nobody_reads_any_more(plant):
+    reader, writer = os.pipe()
+    run = start(plant, plant.test, stdout=writer)
+    os.close(writer)
+    os.close(reader)
+    _, said = run.communicate(timeout=PATIENCE)
+    assert (run.returncode, said) == (0, "")
+
+
+def test_a_growing_file_is_followed_stopped_and_gone_on_with(plant, whole, tmp_path, capsys):
+    source, state, alarms = tmp_path / "log.csv", tmp_path / "state", tmp_path / "a.jsonl"
+    source.write_text(plant.lines[0])
+    command = (source, "--follow", "--state", state, "--alarms", alarms)
+    run = start(plant, *command, stdout=subprocess.PIPE)
+    until((state / "state.zip").exists, "the first save")
+    with source.open("a") as log:
+        for k in range(1, 231):
+            log.write(plant.lines[k][:10])  # a row may come in two parts
+            log.flush()
+            log.write(plant.lines[k][10:])
+    until(lambda: "raised" in alarms.read_text(), "an alarm")
+
+    # People act on it while it runs; a second watch is refused.
+    id = json.loads(alarms.read_text().splitlines()[0])["id"]
+    options = ["--state", str(state)]
+    assert main(["alarms", "ack", id, "--by", "Ann", *options]) == 0
+    assert f"{id}  acknowledged" in capsys.readouterr().out
+    assert main(["alarms", "unshelve", id, *options]) == 2
+    assert "There is no shelved alarm" in capsys.readouterr().err
+    assert main(["watch", str(plant.model), str(source), *options]) == 2
+    assert "in use by a running watch" in capsys.readouterr().err
+    assert list((state / "inbox").iterdir()) == []
+
+    run.send_signal(signal.SIGTERM)
+    shown, said = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 130
+    assert said == f"causewatch: interrupted; the state is in {str(state)!r}.\n"
+    assert shown.startswith("Source     log.csv: 230 rows")
+
+    with source.open("a") as log:
+        log.writelines(plant.lines[231:])
+    assert main(["watch", str(plant.model), *map(str, (source, *command[2:]))]) == 0
+    assert f"{ROWS - 230} rows after the first 230" in capsys.readouterr().out
+    found = [json.loads(line) for line in alarms.read_text().splitlines()]
+    (seen,) = [one for one in found if one["event"] == "acknowledged"]
+    assert seen["acknowledged_by"] == "Ann"
+    # Apart from what Ann did, everything is as without the interruption.
+    kept = ("id", "event", "time", "headline", "causes", "signals")
+    assert [[one[name] for name in kept] for one in found if one is not seen] == [
+        [one[name] for name in kept] for one in map(json.loads, whole.splitlines())
+    ]
+
+
+def test_the_view_in_a_terminal(plant, tmp_path):
+    source = tmp_path / "log.csv"
+    source.write_text("".join(plant.lines[:230]))
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ.update(TERM="xterm", COLUMNS="100", LINES="30")
+        os.execv(
+            sys.executable,
+            [*PROGRAM, "watch", str(plant.model), str(source), "--follow"],
+        )
+    shown, stopped = b"", False
+    limit = time.monotonic() + PATIENCE
+    while time.monotonic() < limit:
+        if select.select([terminal], [], [], 0.1)[0]:
+            try:
+                piece = os.read(terminal, 1 << 16)
+            except OSError:  # how the end of a terminal looks
+                break
+            shown += piece
+        if not stopped and b"229 rows" in shown and "▲".encode() in shown:
+            os.write(terminal, b"\x03")  # Ctrl-C
+            stopped = True
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    text = shown.decode()
+    assert os.waitstatus_to_exitcode(status) == 130, text
+    for words in ("log.csv", "alarm limit 1", "S02", "raised", "Source     log.csv: 229 rows"):
+        assert words in text
+    assert "Traceback" not in text
+    assert '{"id"' not in text

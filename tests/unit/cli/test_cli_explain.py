@@ -1,0 +1,76 @@
+"""``causewatch explain``: why, for a stretch of a recording."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from causewatch.cli import main
+
+
+def explain(plant, *arguments):
+    return main(["explain", str(plant.model), str(plant.test), *map(str, arguments)])
+
+
+def moment(plant, row):
+    """The time of a row."""
+    return plant.lines[row + 1].split(",")[0]
+
+
+def test_causes_are_named(plant, tmp_path, capsys):
+    page = tmp_path / "why.html"
+    code = explain(
+        plant, "--from", moment(plant, 195), "--to", moment(plant, 255), "--report", page
+    )
+    assert code == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    headline, alarm, causes, first, *_ = shown.out.splitlines()
+    assert "S02" in headline
+    assert alarm.startswith("Alarm ")
+    assert "still on" in alarm
+    assert causes.startswith("Causes")
+    assert first.strip().startswith("S02: ")
+    assert f"Report     {page}" in shown.out
+    assert page.read_text().count("<svg") >= 1
+
+
+def test_as_json(plant, capsys):
+    assert explain(plant, "--from", moment(plant, 440), "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["from"] == moment(plant, 440)
+    assert said["alarms"][0]["causes"][0]["signal"] == "S04"
+    assert {"headline", "abstained", "broken_links", "raised_at"} <= set(said["alarms"][0])
+    # What ended before the stretch is not in it.
+    ends = [one["cleared_at"] for one in said["alarms"]]
+    assert all(end is None or end >= said["from"] for end in ends)
+
+
+def test_nothing_is_wrong(plant, capsys):
+    span = ["--from", moment(plant, 50), "--to", moment(plant, 150)]
+    assert explain(plant, *span) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Nothing is wrong in faulty.csv" in shown.err
+    assert len(shown.err.splitlines()) == 1
+    assert explain(plant, *span, "--json") == 1
+    assert json.loads(capsys.readouterr().out)["alarms"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--from", "yesterday"], "is not a time"),
+        (["--from", "2027-01-01"], "has no row in this stretch"),
+        (["--from", "17"], "does not fit this table"),
+        (["--to", "2026-01-01", "--from", "2026-01-02"], "ends before it begins"),
+        (["--report", "/nowhere/x.html"], "There is no folder"),
+    ],
+)
+def test_what_is_refused(plant, arguments, words, capsys):
+    assert explain(plant, *arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert words in shown.err
+    assert len(shown.err.splitlines()) == 1

@@ -1,0 +1,374 @@
+"""``causewatch watch`` in one process: what it reads, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import shutil
+import sys
+import types
+
+import polars as pl
+import pytest
+
+from causewatch.cli import main
+from small_plant import ROWS
+
+SIGNALS = ["S01", "S02", "S03", "S04", "S05"]
+
+
+def watch(plant, source, *arguments):
+    return main(["watch", str(plant.model), str(source), *map(str, arguments)])
+
+
+def events(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def sentence(shown):
+    lines = shown.err.splitlines()
+    assert len(lines) == 1, shown.err
+    assert lines[0].startswith("causewatch: ")
+    assert lines[0].endswith((".", "?"))
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def whole(plant, tmp_path_factory):
+    """Alarms and scores of the recording, watched in one go."""
+    folder = tmp_path_factory.mktemp("whole")
+    alarms, scores = folder / "whole.jsonl", folder / "whole.csv"
+    assert watch(plant, plant.test, "--alarms", alarms, "--scores", scores) == 0
+    return alarms.read_bytes(), scores.read_bytes()
+
+
+def feed_stdin(monkeypatch, data):
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(data)))
+
+
+def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
+    assert watch(plant, plant.test) == 0
+    shown = capsys.readouterr()
+    found = events(shown.out)
+    raised = [one for one in found if one["event"] == "raised" and one["kind"] == "anomaly"]
+    assert [one["causes"][0]["signal"] for one in raised[:2]] == ["S02", "S04"]
+    assert "S02" in raised[0]["headline"]
+    assert raised[0]["cleared_at"] is None
+    last = {one["id"]: one for one in found}[raised[0]["id"]]
+    assert last["event"] == "cleared"
+    assert last["onset"] <= last["raised_at"] < last["cleared_at"]
+    assert last["causes"][0]["signal"] == "S02"
+    for words in (f"faulty.csv: {ROWS} rows", f"{ROWS} of 1 s", f"{len(raised)} raised"):
+        assert words in shown.err
+
+
+def test_files_get_alarms_and_scores(plant, tmp_path, capsys):
+    alarms, scores = tmp_path / "a.jsonl", tmp_path / "s.csv"
+    assert watch(plant, plant.test, "--alarms", alarms, "--scores", scores) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert shown.out.startswith("Source     faulty.csv")
+    table = pl.read_csv(scores)
+    assert table.columns == ["time", "score", "alarm"]
+    assert len(table) == ROWS
+    assert table["time"][0] == plant.lines[1].split(",")[0]
+    assert table["score"][0] is None  # not warmed up
+    during = table[205:255]
+    assert (during["alarm"] == 1).all()
+    assert (during["score"] > 1).mean() > 0.8
+    assert table["alarm"][:200].sum() == 0
+    found = events(alarms.read_text())
+    on = table.filter(pl.col("alarm") == 1)["time"]
+    assert on[0] == next(one["time"] for one in found if one["kind"] == "anomaly")
+
+
+def test_scores_by_signal_and_as_parquet(plant, tmp_path, capsys):
+    one, two = tmp_path / "s.csv", tmp_path / "s.parquet"
+    assert watch(plant, plant.test, "--scores", one, "--per-signal") == 0
+    assert watch(plant, plant.test, "--scores", two, "--per-signal") == 0
+    table = pl.read_csv(one)
+    assert table.columns == ["time", "score", "alarm", *SIGNALS]
+    hit = table.row(230, named=True)
+    assert max(SIGNALS, key=lambda name: hit[name]) == "S02"
+    assert hit["S02"] == pytest.approx(hit["score"], rel=1e-4)
+    assert pl.read_parquet(two).select("score", *SIGNALS).equals(table.select("score", *SIGNALS))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.csv", "s.parquet"]
+
+
+def test_json_ends_with_a_summary(plant, tmp_path, capsys):
+    alarms = tmp_path / "a.jsonl"
+    assert watch(plant, plant.test, "--json", "--alarms", alarms) == 0
+    shown = capsys.readouterr()
+    *lines, last = shown.out.splitlines()
+    assert lines == alarms.read_text().splitlines()
+    said = json.loads(last)
+    assert (said["event"], said["rows"], said["ticks"]) == ("ended", ROWS, ROWS)
+    assert said["alarms_raised"] >= 2
+    assert said["under_alarm_s"] >= 100
+    assert shown.err == ""
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "json with inner values", "blocks"])
+def test_standard_input(plant, whole, kind, tmp_path, monkeypatch, capsys):
+    data = plant.test.read_bytes()
+    if kind.startswith("json"):
+        rows = []
+        for row in pl.read_csv(plant.test).iter_rows(named=True):
+            time = row.pop("time")
+            rows.append(
+                {"timestamp": time, "values": row} if "inner" in kind else {"t": time, **row}
+            )
+        data = "\n".join(map(json.dumps, rows)).encode()
+    feed_stdin(monkeypatch, data)
+    if kind == "blocks":  # as a pipe may deliver them
+        from causewatch.cli import incoming
+
+        pieces = [data[k : k + 777] for k in range(0, len(data), 777)]
+        monkeypatch.setattr(
+            incoming.StdinText, "read", lambda self: pieces.pop(0) if pieces else b""
+        )
+    scores = tmp_path / "s.csv"
+    assert watch(plant, "-", "--alarms", tmp_path / "a.jsonl", "--scores", scores) == 0
+    assert f"standard input: {ROWS} rows" in capsys.readouterr().out
+    assert (tmp_path / "a.jsonl").read_bytes() == whole[0]
+    assert scores.read_bytes() == whole[1]
+
+
+@pytest.mark.parametrize(
+    "kind", ["gzip", "utf16", "semicolons", "parquet", "windows", "other times", "events"]
+)
+def test_files_of_every_kind_give_the_same(plant, whole, kind, tmp_path, capsys):
+    text = plant.test.read_text()
+    source, more = tmp_path / "source.csv", []
+    if kind == "gzip":
+        source.write_bytes(gzip.compress(text.encode()))
+    elif kind == "utf16":
+        source.write_bytes(codecs.BOM_UTF16_LE + text.encode("utf-16-le"))
+    elif kind == "semicolons":
+        source.write_text(text.replace(",", ";").replace(".", ","))
+    elif kind == "parquet":
+        source = tmp_path / "source.parquet"
+        pl.read_csv(plant.test, try_parse_dates=True).write_parquet(source)
+    elif kind == "windows":
+        source.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    elif kind == "events":
+        table = pl.read_csv(plant.test).unpivot(SIGNALS, index="time", variable_name="tag")
+        table.sort("time", maintain_order=True).write_csv(source)
+    else:
+        day = "2026-01-01T"
+        source.write_text(text.replace(day, "1 Jan 2026 at "))
+        more = ["--time-format", "%d %b %Y at %H:%M:%S"]
+    alarms = tmp_path / "a.jsonl"
+    assert watch(plant, source, "--alarms", alarms, *more) == 0
+    assert alarms.read_bytes() == whole[0]
+
+
+def test_bad_lines_cost_themselves_only(plant, tmp_path, capsys):
+    lines = [line.encode() for line in plant.lines]
+    good = len(lines)
+    lines[100:100] = [b"\xff\xfe\x00garbage\n", b"a,b\n", b'"2026,never closed\n', b"\n"]
+    lines[300:300] = [b"x" * 5_000_000 + b"\n", b"not a time,1,2,3,4,5\n", lines[0]]
+    lines[310:310] = [b"2026-01-01T00:00:00,1,2,3,4,5\n"]
+    source = tmp_path / "bad.csv"
+    source.write_bytes(b"".join(lines))
+    alarms = tmp_path / "a.jsonl"
+    assert watch(plant, source, "--json", "--alarms", alarms) == 0
+    said = events(capsys.readouterr().out)[-1]
+    assert said["ticks"] == good - 1
+    assert said["problems"] == {"bad_lines": 4, "bad_times": 2, "late_rows": 1}
+    assert said["dropped_rows"] == 7
+    raised = {one["causes"][0]["signal"] for one in events(alarms.read_text()) if one["causes"]}
+    assert raised >= {"S02", "S04"}
+
+
+def test_a_cell_that_is_no_number_is_missing(plant, tmp_path, capsys):
+    lines = list(plant.lines)
+    for k in range(50, 60):
+        cells = lines[k].split(",")
+        cells[1:3] = ["broken", "inf"]
+        lines[k] = ",".join(cells)
+    source = tmp_path / "cells.csv"
+    source.write_text("".join(lines))
+    assert watch(plant, source, "--json") == 0
+    said = events(capsys.readouterr().out)[-1]
+    assert said["problems"] == {"text_cells": 10, "infinite": 10}
+    assert {"S01", "S02"} <= set(said["health"])
+    assert said["ticks"] == ROWS
+
+
+def test_garbage_among_json_lines(plant, tmp_path, capsys):
+    rows = [json.dumps(row) for row in pl.read_csv(plant.test).head(50).iter_rows(named=True)]
+    again = json.dumps({"time": json.loads(rows[19])["time"], "S01": {}, "S02": [1]})
+    rows[20:20] = ["{", "[1, 2]", "nonsense", "{}", again]
+    source = tmp_path / "rows.jsonl"
+    source.write_text("\n".join(rows))
+    assert watch(plant, source, "--json") == 0
+    said = events(capsys.readouterr().out)[-1]
+    assert said["problems"]["bad_lines"] == 3
+    assert said["problems"]["bad_times"] == 1
+    assert said["ticks"] == 50
+
+
+def test_what_is_missing_is_said_once_and_watched_without(plant, tmp_path, capsys):
+    source = tmp_path / "less.csv"
+    pl.read_csv(plant.test).drop("S05").with_columns(new=1.0).write_csv(source)
+    assert watch(plant, source, "--alarms", tmp_path / "a.jsonl") == 0
+    shown = capsys.readouterr()
+    assert "1 of the 5 signals is not in less.csv: S05" in sentence(shown)
+    assert "S05 missing" in shown.out
+    raised = events((tmp_path / "a.jsonl").read_text())
+    assert {one["signals"].popitem()[0] for one in raised if one["kind"] == "health"} == {"S05"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "holds no line"),
+        (b"\n\n", "holds no line"),
+        (b"time,a,b\n2026-01-01T00:00:00,1,2\n2026-01-01T00:00:01,1,2\n", "none of the model's"),
+        (bytes(range(256)) * 20, "holds no line"),
+        (b"PK\x03\x04" + b"x" * 100, "is an archive"),
+    ],
+)
+def test_files_that_are_refused(plant, content, words, tmp_path, capsys):
+    source = tmp_path / "source.csv"
+    source.write_bytes(content)
+    assert watch(plant, source, "--alarms", tmp_path / "a.jsonl") == 2
+    shown = capsys.readouterr()
+    assert words in sentence(shown)
+    assert shown.out == ""
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"x" * 6_000_000, b"\0" * 100])
+def test_streams_that_are_refused(plant, content, monkeypatch, capsys):
+    feed_stdin(monkeypatch, content)
+    assert watch(plant, "-") == 2
+    assert "no line that could be read" in sentence(capsys.readouterr())
+
+
+def test_a_header_alone_is_a_short_watch(plant, tmp_path, capsys):
+    source = tmp_path / "source.csv"
+    source.write_text(plant.lines[0])
+    assert watch(plant, source, "--alarms", tmp_path / "a.jsonl") == 0
+    assert "source.csv: 0 rows" in capsys.readouterr().out
+    source.write_text("".join(plant.lines[:2]))
+    assert watch(plant, source, "--alarms", tmp_path / "b.jsonl") == 0
+    assert "source.csv: 1 row" in capsys.readouterr().out
+
+
+def test_what_is_refused(plant, tmp_path, capsys):
+    there = tmp_path / "there.jsonl"
+    there.write_text("precious")
+    copy = tmp_path / "copy.csv"
+    shutil.copy(plant.test, copy)
+    for arguments, words in [
+        ((plant.test, "--alarms", there), "exists already; use --force"),
+        ((copy, "--alarms", copy, "--force"), "is read by this watch"),
+        ((plant.test, "--alarms", tmp_path), "is a folder"),
+        ((plant.test, "--alarms", tmp_path / "no" / "a.jsonl"), "There is no folder"),
+        ((plant.test, "--scores", tmp_path / "s.txt"), "must end in .csv or .parquet"),
+        ((plant.test, "--scores", tmp_path / "s.parquet", "--state", tmp_path / "st"), "use .csv"),
+        ((plant.test, "--per-signal"), "name that file, too"),
+        (("-", "--follow"), "Standard input is followed anyway"),
+        ((tmp_path / "nowhere.csv",), "There is no file"),
+        ((tmp_path,), "is a folder"),
+        ((plant.test, "--ignore", "Nothing"), "There is no column 'Nothing'"),
+        ((plant.test, "--time", "Nothing"), "There is no column 'Nothing'"),
+        ((plant.test, "--state", there), "is a file; name a folder"),
+        ((plant.model,), "is an archive"),
+    ]:
+        assert watch(plant, *arguments) == 2
+        assert words in sentence(capsys.readouterr())
+    assert there.read_text() == "precious"
+    assert copy.read_bytes() == plant.test.read_bytes()
+    assert main(["watch", str(plant.test), str(plant.test)]) == 2
+    assert "not a causewatch model file" in sentence(capsys.readouterr())
+
+
+def test_a_page_per_alarm(plant, tmp_path, capsys):
+    folder, alarms = tmp_path / "reports", tmp_path / "a.jsonl"
+    source = tmp_path / "short.csv"
+    source.write_text("".join(plant.lines[:230]))  # the alarm is still on at the end
+    assert watch(plant, source, "--report", folder, "--alarms", alarms) == 0
+    ids = {one["id"] for one in events(alarms.read_text())}
+    assert {path.name for path in folder.iterdir()} == {f"{id}.html" for id in ids}
+    headline = events(alarms.read_text())[-1]["headline"]
+    pages = [path.read_text() for path in folder.iterdir()]
+    assert any(headline.split(";")[0][:20] in page for page in pages)
+
+
+# State
+
+
+def test_a_watch_goes_on_where_it_stopped(plant, whole, tmp_path, capsys):
+    source, state = tmp_path / "log.csv", tmp_path / "state"
+    files = ["--alarms", tmp_path / "a.jsonl", "--scores", tmp_path / "s.csv", "--state", state]
+    for stop in (1, 30, 221, 222, 470, ROWS + 1, ROWS + 1):
+        source.write_text("".join(plant.lines[:stop]))
+        assert watch(plant, source, *files) == 0
+    assert "0 rows after the first 700" in capsys.readouterr().out
+    assert (tmp_path / "a.jsonl").read_bytes() == whole[0]
+    assert (state / "alarms.jsonl").read_bytes() == whole[0]
+    # The last tick stays open until a later row closes it, if there is more than one row in it.
+    assert (tmp_path / "s.csv").read_bytes() == whole[1]
+
+
+def test_what_was_written_after_the_last_save_is_found_again(plant, whole, tmp_path, capsys):
+    """As after a kill: the files are ahead of the state."""
+    source, state = tmp_path / "log.csv", tmp_path / "state"
+    files = ["--alarms", tmp_path / "a.jsonl", "--scores", tmp_path / "s.csv", "--state", state]
+    source.write_text("".join(plant.lines[:215]))
+    assert watch(plant, source, *files) == 0
+    early = (state / "state.zip").read_bytes()
+    source.write_text("".join(plant.lines))
+    assert watch(plant, source, *files) == 0
+    (state / "state.zip").write_bytes(early)
+    with (state / "alarms.jsonl").open("a") as file:
+        file.write('{"id": "cut sho')
+    assert watch(plant, source, *files) == 0
+    assert (tmp_path / "a.jsonl").read_bytes() == whole[0]
+    assert (tmp_path / "s.csv").read_bytes() == whole[1]
+    assert (state / "alarms.jsonl").read_bytes() == whole[0]
+
+
+def test_another_file_is_watched_from_its_beginning(plant, whole, tmp_path, capsys):
+    state = tmp_path / "state"
+    monday, tuesday = tmp_path / "monday.csv", tmp_path / "tuesday.csv"
+    monday.write_text("".join(plant.lines[:300]))
+    tuesday.write_text(plant.lines[0] + "".join(plant.lines[300:]))
+    files = ["--alarms", tmp_path / "a.jsonl", "--state", state]
+    assert watch(plant, monday, *files) == 0
+    assert watch(plant, tuesday, *files) == 0
+    assert (tmp_path / "a.jsonl").read_bytes() == whole[0]
+    capsys.readouterr()
+    tuesday.write_text("".join(plant.lines[:1] + plant.lines[400:450]))  # same name, other content
+    assert watch(plant, tuesday, *files) == 0
+    assert "tuesday.csv: 50 rows," in capsys.readouterr().out
+
+
+def test_a_table_goes_on_after_its_last_row(plant, tmp_path, capsys):
+    source, state = tmp_path / "log.parquet", tmp_path / "state"
+    table = pl.read_csv(plant.test, try_parse_dates=True)
+    table[:400].write_parquet(source)
+    assert watch(plant, source, "--state", state) == 0
+    table.write_parquet(source)
+    capsys.readouterr()
+    assert watch(plant, source, "--state", state, "--json") == 0
+    assert events(capsys.readouterr().out)[-1]["rows"] == 300
+
+
+def test_a_state_of_another_model_or_a_damaged_one(plant, tmp_path, capsys):
+    state, other = tmp_path / "state", tmp_path / "other.cwm"
+    assert watch(plant, plant.test, "--state", state) == 0
+    normal = str(plant.test.with_name("normal.csv"))
+    assert main(["learn", normal, "--out", str(other), "--max-lag", "2"]) == 0
+    capsys.readouterr()
+    assert main(["watch", str(other), str(plant.test), "--state", str(state)]) == 2
+    assert "belongs to another model" in sentence(capsys.readouterr())
+    whole = (state / "state.zip").read_bytes()
+    (state / "state.zip").write_bytes(whole[: len(whole) // 2])
+    assert watch(plant, plant.test, "--state", state) == 2
+    assert "state.zip" in sentence(capsys.readouterr())
