@@ -13,6 +13,12 @@ COMMANDS = (
     ("simulate", "random"),
     ("learn",),
     ("inspect",),
+    ("watch",),
+    *(
+        ("alarms", name)
+        for name in ("list", "show", "ack", "comment", "shelve", "unshelve", "normal", "undo")
+    ),
+    ("explain",),
 )
 
 

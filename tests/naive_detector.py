@@ -168,14 +168,14 @@ class NaiveDetector:
         ]
 
     def follow(self, innovation, evidence, score):
-        """Let centres follow drift: not in alarm, not beside a signal that is near its limit."""
-        if score >= 1.0:
+        """Let centres follow drift: not in an alarm of several signals, not beside a loud one."""
+        loud = [j for j in self.signals if evidence[j] > NEAR]
+        if score >= 1.0 and len(loud) > 1:
             return
         for j in self.signals:
             if math.isnan(innovation[j]) or innovation[j] == 0.0:
                 continue
             beside = {i for i, target, _, _ in self.links if target == j}
             beside |= {target for i, target, _, _ in self.links if i == j}
-            if any(evidence[i] > NEAR for i in beside - {j}):
-                continue
-            self.drift[j] += math.copysign(self.rate, innovation[j])
+            if not (beside - {j}).intersection(loud):
+                self.drift[j] += math.copysign(self.rate, innovation[j])

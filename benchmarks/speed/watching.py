@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 
 LAGS = 5
 NORMAL_TICKS = 4000
-BLOCK = 100
+BLOCK = 50
 """Rows of one turn, before the next program has its turn."""
 START = np.datetime64("2026-01-01T00:00:00", "ms")
 
@@ -120,9 +120,9 @@ def learnt(network: Network) -> cw.NormalModel:
 
 def updates(quick: bool) -> str:
     """Median time of one complete update, next to river's on the same rows."""
-    grid = [(51, 1300, 20_000), (243, 5000, 5_000)]
+    grid = [(51, 1300, 2_000), (243, 5000, 1_000)]
     if quick:
-        grid = [(51, 1300, 600), (243, 5000, 300)]
+        grid = [(51, 1300, 200), (243, 5000, 100)]
     lines: list[list[object]] = []
     for signals, links, ticks in grid:
         network = Network.drawn(signals, links)
@@ -150,8 +150,8 @@ def updates(quick: bool) -> str:
     head = ["signals / links", "what", "median", "nine in ten below", "ratio to river", "goal"]
     note = (
         "*Update* is a whole `Monitor.update` of a row given as a mapping, one row per tick; *every"
-        " link* asks for `Monitor.broken_links()` after each of them, which a monitor does by itself"
-        " only when an alarm has something to tell. river's rows were scaled to 0–1 beforehand."
+        " link* asks for `Monitor.broken_links()` after each of them, which a monitor does by"
+        " itself only when an alarm has something to tell. river's rows were scaled to 0–1 beforehand."
     )
     return table(head, lines) + "\n\n" + note
 
@@ -206,25 +206,30 @@ def long_stream(quick: bool) -> str:
     monitor = cw.Monitor(model)
     recording = network.simulate(min(20_000, ticks), 3).tolist()
     rows = [dict(zip(model.signals, row, strict=True)) for row in recording]
-    spent = np.empty(ticks)
+    spent, alarmed = np.empty(ticks), np.empty(ticks, dtype=np.bool_)
     lines: list[list[object]] = []
     clock = time.perf_counter
     for number in range(ticks):
         before = clock()
-        monitor.update(rows[number % len(rows)])
-        spent[number] = clock() - before
+        tick = monitor.update(rows[number % len(rows)])
+        spent[number], alarmed[number] = clock() - before, tick.alarm
         if number + 1 in (part, ticks // 2, ticks):
             gc.collect()
+            last = slice(number + 1 - part, number + 1)
+            calm = spent[last][~alarmed[last]]
             lines.append(
                 [
-                    f"{number + 2 - part:,} to {number + 1:,}",
-                    micro(np.median(spent[number + 1 - part : number + 1])),
+                    f"{last.start + 1:,} to {last.stop:,}",
+                    micro(np.median(spent[last])),
+                    micro(np.median(calm)) if len(calm) else "–",
+                    f"{alarmed[last].mean():.0%}",
                     f"{resident() / MIB:,.1f} MiB",
                     f"{size_of(monitor.snapshot()) / 1024:,.0f} KiB",
                 ]
             )
             print(lines[-1], flush=True)
-    return table(["ticks", "median update", "memory of the process", "state"], lines)
+    head = ["ticks", "median update", "without an alarm", "ticks under alarm"]
+    return table([*head, "memory of the process", "state"], lines)
 
 
 def command(quick: bool) -> str:

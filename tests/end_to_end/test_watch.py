@@ -119,13 +119,15 @@ def test_a_growing_file_is_followed_stopped_and_gone_on_with(plant, whole, tmp_p
 def test_the_view_in_a_terminal(plant, tmp_path):
     source = tmp_path / "log.csv"
     source.write_text("".join(plant.lines[:230]))
-    child, terminal = pty.fork()
-    if child == 0:
-        os.environ.update(TERM="xterm", COLUMNS="100", LINES="30")
-        os.execv(
-            sys.executable,
-            [*PROGRAM, "watch", str(plant.model), str(source), "--follow"],
-        )
+    terminal, other = pty.openpty()
+    run = subprocess.Popen(
+        [*PROGRAM, "watch", str(plant.model), str(source), "--follow"],
+        stdin=other,
+        stdout=other,
+        stderr=other,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"},
+    )
+    os.close(other)
     shown, stopped = b"", False
     limit = time.monotonic() + PATIENCE
     while time.monotonic() < limit:
@@ -134,14 +136,15 @@ def test_the_view_in_a_terminal(plant, tmp_path):
                 piece = os.read(terminal, 1 << 16)
             except OSError:  # how the end of a terminal looks
                 break
+            if not piece:
+                break
             shown += piece
         if not stopped and b"229 rows" in shown and "▲".encode() in shown:
-            os.write(terminal, b"\x03")  # Ctrl-C
+            run.send_signal(signal.SIGINT)
             stopped = True
-    _, status = os.waitpid(child, 0)
     os.close(terminal)
     text = shown.decode()
-    assert os.waitstatus_to_exitcode(status) == 130, text
+    assert run.wait(PATIENCE) == 130, text
     for words in ("log.csv", "alarm limit 1", "S02", "raised", "Source     log.csv: 229 rows"):
         assert words in text
     assert "Traceback" not in text

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from causewatch.cli.alarm_text import by_age, is_on, print_alarm, print_list
 from causewatch.cli.options import Json, Verbose
 from causewatch.cli.output import print_json, shown
 from causewatch.errors import SettingError, UnknownNameError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from causewatch.monitor.state import StateFolder
 
 __all__ = ["register"]
@@ -86,12 +85,12 @@ def list_(
     """List alarms."""
     from causewatch.cli.summary import console
 
-    alarms = sorted(_alarms(_folder(state)).values(), key=_order)
+    alarms = sorted(_alarms(_folder(state)).values(), key=by_age)
     if as_json:
         print_json(alarms)
         return
-    shown_ones = alarms if every else alarms[: max(20, sum(_on(alarm) for alarm in alarms))]
-    _print_list(shown_ones, console())
+    shown_ones = alarms if every else alarms[: max(20, sum(is_on(alarm) for alarm in alarms))]
+    print_list(shown_ones, console())
     if len(alarms) > len(shown_ones):
         print(f"{len(alarms) - len(shown_ones)} older ones: --all shows them.")
 
@@ -106,7 +105,7 @@ def show(id: Id, state: State, as_json: Json = False, verbose: Verbose = False) 
     if as_json:
         print_json(found | {"events": [{k: e[k] for k in ("event", "time")} for e in events]})
         return
-    _print_alarm(found, events, console())
+    print_alarm(found, events, console())
 
 
 def ack(
@@ -314,68 +313,3 @@ def _person(name: str | None) -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # a user without a name, as in some containers
         return "somebody"
-
-
-def _on(alarm: dict[str, Any]) -> bool:
-    return alarm.get("cleared_at") is None
-
-
-def _order(alarm: dict[str, Any]) -> tuple[bool, str]:
-    """Those that are on first, then the latest; times of one source compare as text."""
-    turned = "".join(chr(0x10FFFF - ord(sign)) for sign in str(alarm.get("raised_at")))
-    return not _on(alarm), turned
-
-
-def _state(alarm: dict[str, Any]) -> str:
-    state = "on" if _on(alarm) else "cleared"
-    if alarm.get("normal"):
-        return f"{state}, normal"
-    if alarm.get("shelved_until"):
-        return f"{state}, shelved"
-    return f"{state}, seen" if alarm.get("acknowledged_by") else state
-
-
-def _print_list(alarms: list[dict[str, Any]], out: Console) -> None:
-    from rich.text import Text
-
-    if not alarms:
-        out.print("No alarms so far.")
-    for alarm in alarms:
-        peak = alarm.get("peak_score")
-        line = Text(f"{alarm['id']}  ", style="bold")
-        line.append(f"{_state(alarm):16}", "red" if _on(alarm) else "green")
-        line.append(f"{alarm.get('kind'):8} raised {alarm.get('raised_at')}", "not bold")
-        line.append("" if peak is None else f"  peak {peak:.1f}", "not bold")
-        out.print(line)
-        out.print(f"              {shown(str(alarm.get('headline')))}")
-
-
-def _print_alarm(alarm: dict[str, Any], events: list[dict[str, Any]], out: Console) -> None:
-    out.print(shown(str(alarm["headline"])), style="bold")
-    until = "still on" if _on(alarm) else f"cleared {alarm['cleared_at']}"
-    out.print(f"Alarm      {alarm['id']} ({alarm['kind']}), raised {alarm['raised_at']}, {until}")
-    if alarm["peak_score"] is not None:
-        out.print(f"Peak       {alarm['peak_score']:.2f} (limit 1)")
-    if alarm["causes"]:
-        causes = (f"{shown(one['signal'])} {one['confidence']:.0%}" for one in alarm["causes"][:5])
-        said = "cannot tell; candidates " if alarm["abstained"] else ""
-        out.print(f"Causes     {said}{', '.join(causes)}")
-    for link in alarm["broken_links"][:8]:
-        out.print(
-            f"Broken     {shown(link['source'])} → {shown(link['target'])} ({link['lag']} ticks):"
-            f" {_number(link['observed'])} instead of {_number(link['normal'])}"
-        )
-    if alarm["acknowledged_by"]:
-        out.print(f"Seen       by {shown(alarm['acknowledged_by'])}, {alarm['acknowledged_at']}")
-    if alarm["shelved_until"]:
-        out.print(f"Shelved    until {alarm['shelved_until']}")
-    if alarm["normal"]:
-        out.print("Normal     its limits were widened; 'undo' takes that back")
-    for remark in alarm["comments"]:
-        out.print(f"{remark['time']}  {shown(remark['by'])}: {shown(remark['text'])}")
-    for event in events:
-        out.print(f"{event['time']}  {event['event']}", style="dim")
-
-
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.4g}"

@@ -113,7 +113,8 @@ def explain(
     if seen is None:
         msg = f"{data.name} has no row in this stretch that makes a tick; check --from and --to."
         raise TableError(msg)
-    told = [explain_alarm(alarm, known) for alarm in found]
+    published = monitor.published_ranking()
+    told = [explain_alarm(alarm, known, published=published) for alarm in found]
     if report is not None and told:
         write_report(told[0], report)
     first, last = (format_time(moment, monitor.clock) for moment in seen)
@@ -219,3 +220,6 @@ def _print_one(one: Explanation, clock: Clock, every: float, out: Console) -> No
         names = ", ".join(shown(name) for name in one.consequences[:MOST_CAUSES])
         more = len(one.consequences) - MOST_CAUSES
         out.print(f"Follows    {names}{f' and {more} more' if more > 0 else ''}")
+    if alarm.kind == "anomaly" and one.published_ranking:
+        names = ", ".join(shown(name) for name, _ in one.published_ranking[:MOST_CAUSES])
+        out.print(f"Published  ranking of the published method: {names}")

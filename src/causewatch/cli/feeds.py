@@ -7,7 +7,9 @@ spreadsheets, lists of events) are read as tables.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,14 @@ class JsonFeed:
     clock: Clock | None = None
 
     def __init__(
-        self, lines: Lines, name: str, columns: Sequence[str], reading: Reading, rows: int = 0
+        self,
+        lines: Lines,
+        name: str,
+        columns: Sequence[str],
+        reading: Reading,
+        *,
+        rows: int = 0,
+        head: Callable[[int], str] | None = None,
     ) -> None:
         self._lines = lines
         self._name = name
@@ -50,12 +59,17 @@ class JsonFeed:
         self._reading = reading
         self._time_name = reading.time
         self._rows = rows
+        self._head = head
         self._bad_lines = 0
         self.missing: tuple[str, ...] = ()
 
     def position(self) -> dict[str, Any]:
         """See `Feed`."""
-        return {"name": self._name, "bytes": self._lines.taken, "rows": self._rows}
+        found: dict[str, Any] = {"name": self._name, "rows": self._rows}
+        if self._head is not None:
+            taken = self._lines.taken
+            found |= {"bytes": taken, "head": self._head(taken)}
+        return found
 
     def close(self) -> None:
         """See `Feed`."""
@@ -95,6 +109,9 @@ class JsonFeed:
         if self._time_name is None or self._time_name not in found:
             self._find_time(found)
         when = found.pop(self._time_name, None) if self._time_name is not None else None
+        if isinstance(when, str) and self._reading.time_format is not None:
+            with suppress(ValueError):  # else it is a bad time, and counted as one
+                when = datetime.strptime(when.strip(), self._reading.time_format)
         inner = found.get("values")
         row = inner if isinstance(inner, dict) else found
         for name in self._reading.ignore:
@@ -112,7 +129,7 @@ class JsonFeed:
 class TableFeed:
     """Rows of a file that is read as a table: Parquet, a spreadsheet, a list of events.
 
-    Parameters are as for `TextFeed`; `skip` rows were watched before.
+    Parameters are as for `TextFeed`; `after` is where an earlier watch stopped.
     """
 
     def __init__(
@@ -123,12 +140,12 @@ class TableFeed:
         *,
         counted: bool,
         interval: float,
-        skip: int = 0,
+        after: Mapping[str, Any],
     ) -> None:
         self._name = file_name(path)
         self._columns = tuple(columns)
-        self._skip = skip
-        self._rows = skip
+        self._rows = self._skip = int(after.get("rows", 0))
+        self._first: int | None = after.get("first")  # time of the first row, to know it again
         self._interval = round(interval * NANOSECONDS)
         self._table = open_table(
             path,
@@ -153,7 +170,7 @@ class TableFeed:
 
     def position(self) -> dict[str, Any]:
         """See `Feed`."""
-        return {"name": self._name, "rows": self._rows}
+        return {"name": self._name, "rows": self._rows, "first": self._first}
 
     def close(self) -> None:
         """See `Feed`."""
@@ -162,6 +179,8 @@ class TableFeed:
         """See `Feed`."""
         seen = 0
         for chunk in self._table.chunks(rows=4096):
+            if not seen and self._first != int(chunk.time[0]):
+                self._first, self._skip = int(chunk.time[0]), 0  # another table under this name
             skip = min(len(chunk), max(0, self._skip - seen))
             seen += len(chunk)
             if skip == len(chunk):
@@ -218,18 +237,18 @@ def open_feed(
             reading,
             counted=counted,
             interval=interval,
-            skip=int(after.get("rows", 0)),
+            after=after,
         )
     sample = sample_of(path, SAMPLE_BYTES)
     text = FileText(path, follow)
     size = int(after.get("bytes", 0))
-    if size and (path.stat().st_size < size or text.head(size) != after.get("head")):
+    if size and not text.is_known(size, str(after.get("head"))):
         size, after = 0, {}
     text.skip(size)
     lines = Lines(text, size)
     rows = int(after.get("rows", 0))
     if sample.lstrip().startswith(b"{"):
-        return JsonFeed(lines, name, columns, reading, rows)
+        return JsonFeed(lines, name, columns, reading, rows=rows, head=text.head)
     return TextFeed(
         lines,
         name,

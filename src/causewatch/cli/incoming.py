@@ -106,9 +106,14 @@ class FileText:
         self._raw.close()  # which closing a gzip file leaves open
 
     def head(self, size: int) -> str:
-        """A checksum of the first `size` bytes of the file."""
+        """A checksum of the beginning of the file, of which `size` bytes of text were read."""
         with self._path.open("rb") as file:
             return hashlib.sha256(file.read(min(size, HEAD))).hexdigest()
+
+    def is_known(self, size: int, head: str) -> bool:
+        """Whether this is the file that had this `head`, and has not become shorter."""
+        short = self._plain and self._path.stat().st_size < size
+        return not short and self.head(size) == head
 
     def skip(self, size: int) -> None:
         """Go on after `size` bytes of text."""

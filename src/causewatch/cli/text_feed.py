@@ -88,6 +88,9 @@ class TextFeed:
         self.clock: Clock | None = None
         self.missing: tuple[str, ...] = ()
         self._above = 0  # lines above the data that are still to come
+        self._held = 0  # bytes that wait until it is known what they are
+        # Lines that were read in an earlier run help to know what the columns are.
+        self._before = self._cleaned(sample[: lines.taken])
         if head is not None and (_lines_of(sample) > FIRST_ROWS or not lines.endless):
             try:
                 self._begin(self._cleaned(sample))
@@ -101,7 +104,8 @@ class TextFeed:
         """See `Feed`."""
         found: dict[str, Any] = {"name": self._name, "rows": self._rows}
         if self._head is not None:
-            found |= {"bytes": self._lines.taken, "head": self._head(self._lines.taken)}
+            taken = self._lines.taken - self._held
+            found |= {"bytes": taken, "head": self._head(taken)}
         return found
 
     def close(self) -> None:
@@ -124,22 +128,23 @@ class TextFeed:
         none = nothing(len(self._columns))
         first = b""
         while not self._lines.ended:
-            data = self._cleaned(self._lines.read())
+            raw = self._lines.read()
+            data = self._cleaned(raw)
             if self._dialect is None:
-                first += data
-                if not self._lines.ended and _lines_of(first) <= FIRST_ROWS:
+                first, self._held = first + data, self._held + len(raw)
+                if not self._lines.ended and _lines_of(self._before + first) <= FIRST_ROWS:
                     yield none
                     continue
-                data = first
-                self._begin(data)
-                self._above = self._skip
+                self._begin(self._before + first)
+                self._above = 0 if self._before else self._skip
+                data, self._held = first, 0
             while data and self._above:
                 end = data.find(b"\n") + 1
                 self._above -= bool(data[:end].strip())
                 data = data[end:]
             yield self._rows_of(data) if data else none
         if self._dialect is None:
-            self._begin(first)  # which says that there is nothing to begin with
+            self._begin(self._before + first)  # which says that there is nothing to begin with
 
     def _begin(self, data: bytes) -> None:
         """Find out what the columns are."""

@@ -371,13 +371,13 @@ def _kernel(memory: int, ticks: int) -> Floats:
 def _freedoms(limits: Limits) -> list[float]:
     """How heavy the tails of each innovation are: degrees of freedom of Student's t.
 
-    Read off the level that single innovations pass once in the asked time.
+    Read off the level that one of all single innovations passes once in the asked time.
     """
     layout = limits.layout
     once = [place for family, memory, place in layout.blocks if (family, memory) == ("mean", 1)]
     if not once:
         return [FREEDOMS[0]] * layout.signals
-    chance = min(0.5, 0.5 / limits.false_alarm_every)
+    chance = min(0.5, 0.5 / (limits.false_alarm_every * layout.signals))
     levels = np.array([_unit(freedom) * stdtrit(freedom, 1.0 - chance) for freedom in FREEDOMS])
     return [FREEDOMS[int(np.abs(levels - level).argmin())] for level in limits.statistics[once[0]]]
 

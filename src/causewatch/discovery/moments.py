@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -196,8 +197,19 @@ class LaggedMoments:
         shift = np.zeros(self._width) if self._shift is None else self._shift
         return np.asarray(mean / self._scale[:-1] + shift[:-1])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the moments to a file; they go on as if never interrupted after :meth:`load`."""
+    @property
+    def bytes(self) -> int:
+        """Size of the arrays that :meth:`to_arrays` gives."""
+        products = (self.reach + 1) * self._width**2 + (self.reach * self._width) ** 2
+        return 8 * (2 * products + 2 * self._width + self._context.size)
+
+    def copy(self) -> LaggedMoments:
+        """The same moments, to be added to without changing these."""
+        content, arrays = self.to_arrays()
+        return LaggedMoments.from_arrays(content, {k: one.copy() for k, one in arrays.items()})
+
+    def to_arrays(self) -> tuple[dict[str, Any], dict[str, Floats]]:
+        """Everything as plain data and arrays, from which :meth:`from_arrays` goes on."""
         self._settle()
         content = {
             "signals": list(self.signals),
@@ -206,7 +218,7 @@ class LaggedMoments:
             "open": self._open,
             "started": self._shift is not None,
         }
-        arrays = {
+        return content, {
             "shift": np.zeros(self._width) if self._shift is None else self._shift,
             "scale": self._scale,
             "rows_high": self._rows[0],
@@ -215,12 +227,10 @@ class LaggedMoments:
             "ends_low": self._ends[1],
             "context": self._context,
         }
-        write_archive(path, KIND, VERSION, content, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LaggedMoments:
-        """Read moments written by :meth:`save`."""
-        content, arrays = read_archive(path, KIND, VERSION)
+    def from_arrays(cls, content: Mapping[str, Any], arrays: Mapping[str, Any]) -> LaggedMoments:
+        """The opposite of :meth:`to_arrays`; what does not fit together is a `ModelFileError`."""
         try:
             moments = cls([str(name) for name in content["signals"]], max_lag=content["max_lag"])
             width, reach = moments._width, moments.reach
@@ -248,6 +258,15 @@ class LaggedMoments:
         moments._ends = (arrays["ends_high"], arrays["ends_low"])
         moments._context = arrays["context"]
         return moments
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the moments to a file; they go on as if never interrupted after :meth:`load`."""
+        write_archive(path, KIND, VERSION, *self.to_arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LaggedMoments:
+        """Read moments written by :meth:`save`."""
+        return cls.from_arrays(*read_archive(path, KIND, VERSION))
 
     def _extend(self, values: Floats) -> None:
         """Take in complete rows that go on with the open stretch."""

@@ -40,7 +40,7 @@ from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
 from causewatch.model.account import Taken, findings_of, provenance_of
 from causewatch.model.fitting import fit_as_published, fit_mechanisms
 from causewatch.model.layout import positions
-from causewatch.model.normal import Mechanism, NormalModel
+from causewatch.model.normal import Mechanism, NormalModel, kept_moments
 from causewatch.model.watching import Fared, Watching, prepare
 from causewatch.preprocess import (
     BlockSample,
@@ -226,6 +226,7 @@ def learn(
                 "false_alarm_every": false_alarm_every,
             },
         ),
+        moments=kept_moments(taken.moments) if preset == "default" else None,
     )
     tell("learning alarm limits", None)
     ticks = [rows[:, : len(plan.signals)] for rows in taken.last]

@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from causewatch.detectors import Equations
-from causewatch.discovery import Knowledge
+from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.graph import CausalGraph, Link
 from causewatch.model.watching import Watching
 from causewatch.preprocess import Finding, Preprocessing
 
-__all__ = ["Mechanism", "NormalModel", "Provenance"]
+__all__ = ["MOST_MOMENTS", "Mechanism", "NormalModel", "Provenance", "kept_moments"]
+
+MOST_MOMENTS = 40_000_000
+"""Bytes of moments that a model carries at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,9 @@ class NormalModel:
         Alarm limits, habits of the signals, and what else watching needs.
     provenance
         Where the model comes from.
+    moments
+        Lagged moments of the recordings it was learnt from, to which later ones can be added; None
+        where they would be too large to keep, or not enough (`paper`).
     """
 
     preset: str
@@ -120,6 +126,7 @@ class NormalModel:
     positions: Mapping[str, tuple[float, float]]
     watching: Watching
     provenance: Provenance
+    moments: LaggedMoments | None = None
 
     @cached_property
     def equations(self) -> Equations:
@@ -155,3 +162,8 @@ class NormalModel:
             f"NormalModel({len(self.signals)} signals, {len(self.graph)} links,"
             f" every {self.preprocessing.every:g} s, max_lag {self.preprocessing.max_lag})"
         )
+
+
+def kept_moments(moments: LaggedMoments) -> LaggedMoments | None:
+    """The moments, if they are small enough for a model to carry."""
+    return moments if moments.bytes <= MOST_MOMENTS else None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from causewatch.archive import read_archive, write_archive
-from causewatch.discovery import Knowledge
+from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.errors import CausewatchError, ModelFileError, shorten
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.model.normal import Mechanism, NormalModel, Provenance
@@ -97,6 +97,8 @@ class _Fared(_Strict):
 class _Watching(_Strict):
     limits: _Limits | None
     published: bool
+    curves: bool = False
+    switches: bool = False
     guarded: list[Name]
     gap: Positive
     ticks: Count
@@ -116,6 +118,12 @@ class _Provenance(_Strict):
     settings: _Settings
 
 
+class _Moments(_Strict):
+    windows: Count
+    open: bool
+    started: bool
+
+
 class _Content(_Strict):
     preset: Literal["default", "paper"]
     preprocessing: _Preprocessing
@@ -125,6 +133,7 @@ class _Content(_Strict):
     report: list[_Finding]
     watching: _Watching
     provenance: _Provenance
+    moments: _Moments | None = None
 
 
 def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
@@ -140,6 +149,7 @@ def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
         "report": [finding.to_dict() for finding in model.report],
         "watching": watching_content(model.watching),
         "provenance": asdict(model.provenance),
+        "moments": None,
     }
     mechanisms = [model.mechanisms[name] for name in model.signals]
     arrays = {
@@ -157,6 +167,10 @@ def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
         "positions": np.array([model.positions[name] for name in model.signals]),
         **watching_arrays(model.watching),
     }
+    if model.moments is not None:
+        about, sums = model.moments.to_arrays()
+        content["moments"] = {name: about[name] for name in ("windows", "open", "started")}
+        arrays |= {f"moments_{name}": array for name, array in sums.items()}
     write_archive(path, KIND, VERSION, content, arrays)
 
 
@@ -166,9 +180,8 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
     name = shorten(Path(path).name)
     try:
         if "watching" not in content:
-            reason = "an older release wrote it, without alarm limits; learn it again"
-            msg = f"{name!r} is not a usable model ({reason})."
-            raise ModelFileError(msg)
+            msg = "an older release wrote it, without alarm limits; learn it again"
+            raise ValueError(msg)
         checked = _Content.model_validate(content)
         _check_arrays(arrays, checked.preprocessing)
         return _build(checked, arrays)
@@ -176,8 +189,6 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         reason = f"{where}: {first['msg']}"
-    except ModelFileError:
-        raise
     except (CausewatchError, KeyError, TypeError, ValueError, AttributeError) as error:
         reason = str(error)
     msg = f"{name!r} is not a usable model ({shorten(reason, 120)})."
@@ -258,4 +269,21 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
             name: (x, y) for name, (x, y) in zip(names, arrays["positions"].tolist(), strict=True)
         },
         provenance=_origin(content.provenance),
+        moments=_moments(content, arrays),
     )
+
+
+def _moments(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> LaggedMoments | None:
+    if content.moments is None:
+        return None
+    plan = content.preprocessing
+    sums = {
+        name.removeprefix("moments_"): array
+        for name, array in arrays.items()
+        if name.startswith("moments_")
+    }
+    if not all(np.isfinite(array).all() for array in sums.values()):
+        msg = "the moments hold a value that is not a number"
+        raise ValueError(msg)
+    about = {"signals": plan.signals, "max_lag": plan.max_lag}
+    return LaggedMoments.from_arrays(about | content.moments.model_dump(), sums)

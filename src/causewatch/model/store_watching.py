@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.detectors import GuardRanges, Layout, Limits, NormalHabits
+from causewatch.detectors.curves import Curves
+from causewatch.detectors.switches import Switches
 from causewatch.model.watching import Fared, Watching
 
 __all__ = ["read_watching", "watching_arrays", "watching_content"]
@@ -39,6 +41,8 @@ def watching_content(watching: Watching) -> dict[str, Any]:
             "recent": limits.recent,
         },
         "published": watching.published is not None,
+        "curves": watching.curves is not None,
+        "switches": watching.switches is not None,
         "guarded": list(watching.guarded),
         "gap": watching.gap,
         "ticks": watching.habits.ticks,
@@ -59,6 +63,10 @@ def watching_arrays(watching: Watching) -> dict[str, NDArray[Any]]:
         arrays |= {f"limit_{name}": getattr(watching.limits, name) for name in LIMITS}
     if watching.published is not None:
         arrays["limit_published"] = watching.published
+    for prefix, bent in (("curve", watching.curves), ("switch", watching.switches)):
+        if bent is not None:
+            assert isinstance(bent, Curves | Switches)  # the only ones there are
+            arrays |= {f"{prefix}_{name}": array for name, array in bent.arrays().items()}
     return arrays
 
 
@@ -105,8 +113,8 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
             **{name: arrays[f"limit_{name}"] for name in LIMITS},
         ),
         published=arrays["limit_published"] if content["published"] else None,
-        curves=None,
-        switches=None,
+        curves=_curves(arrays, signals, links) if content["curves"] else None,
+        switches=_switches(arrays, signals, links) if content["switches"] else None,
         spread=arrays["watch_spread"],
         guarded=guarded,
         ranges=GuardRanges(arrays["guard_low"], arrays["guard_high"]),
@@ -118,6 +126,64 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
         gap=content["gap"],
         fared=None if content["fared"] is None else Fared(**content["fared"]),
     )
+
+
+def _curves(arrays: Arrays, signals: int, links: int) -> Curves:
+    curves = Curves.from_arrays(_taken(arrays, "curve"))
+    features, targets = curves.features, len(curves.target)
+    _check_steps(curves.first, targets, len(curves.weight))
+    _check_places("curve_target", curves.target, signals)
+    _check_places("curve_link", features.link, links)
+    _check_places("curve_gate", features.gate + 1, links + 1)  # -1: none
+    shapes = {
+        "curve_spread": (curves.spread, signals),
+        "curve_constant": (curves.constant, targets),
+    }
+    for name in ("link", "knot", "upper", "gate", "gate_low", "gate_size"):
+        shapes[f"curve_{name}"] = (getattr(features, name), len(curves.weight))
+    _check_sizes(shapes)
+    return curves
+
+
+def _switches(arrays: Arrays, signals: int, links: int) -> Switches:
+    switches = Switches.from_arrays(_taken(arrays, "switch"))
+    targets, steps = len(switches.target), len(switches.gap)
+    _check_steps(switches.first, targets, steps)
+    _check_steps(switches.first_term, steps, len(switches.link))
+    _check_places("switch_target", switches.target, signals)
+    _check_places("switch_link", switches.link, links)
+    by_target = ("low", "size", "unsure", "factor")
+    shapes = {f"switch_{name}": (getattr(switches, name), targets) for name in by_target}
+    shapes |= {"switch_offset": (switches.offset, steps), "switch_gap": (switches.gap, steps)}
+    _check_sizes(shapes | {"switch_weight": (switches.weight, len(switches.link))})
+    return switches
+
+
+def _taken(arrays: Arrays, prefix: str) -> dict[str, NDArray[Any]]:
+    """Arrays under their own names."""
+    start = f"{prefix}_"
+    return {name.removeprefix(start): one for name, one in arrays.items() if name.startswith(start)}
+
+
+def _check_places(name: str, places: NDArray[Any], number: int) -> None:
+    if not np.all((places >= 0) & (places < number)):
+        msg = f"array {name} points outside the model"
+        raise ValueError(msg)
+
+
+def _check_steps(first: NDArray[Any], targets: int, total: int) -> None:
+    """Whether the pieces that begin at `first` are one for each target, and none is empty."""
+    ends = np.append(first, total)
+    if targets == 0 or len(first) != targets or ends[0] != 0 or not np.all(np.diff(ends) > 0):
+        msg = "the pieces of a curve or switch do not fit together"
+        raise ValueError(msg)
+
+
+def _check_sizes(shapes: Mapping[str, tuple[NDArray[Any], int]]) -> None:
+    for name, (array, size) in shapes.items():
+        if array.shape != (size,) or not np.isfinite(array).all():
+            msg = f"array {name} has an unexpected shape or value"
+            raise ValueError(msg)
 
 
 def _sound(name: str, array: NDArray[Any]) -> bool:

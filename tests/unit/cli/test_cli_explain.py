@@ -47,6 +47,18 @@ def test_as_json(plant, capsys):
     assert all(end is None or end >= said["from"] for end in ends)
 
 
+def test_the_published_ranking_stands_beside_it(plant, tmp_path, capsys):
+    model = tmp_path / "paper.cwm"
+    normal = str(plant.test.with_name("normal.csv"))
+    assert main(["learn", normal, "--out", str(model), "--preset", "paper"]) == 0
+    capsys.readouterr()
+    assert main(["explain", str(model), str(plant.test), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["alarms"][0]["published_ranking"]
+    assert {one["signal"] for one in said} == {"S01", "S02", "S03", "S04", "S05"}
+    scores = [one["score"] for one in said]
+    assert scores == sorted(scores, reverse=True)
+
+
 def test_nothing_is_wrong(plant, capsys):
     span = ["--from", moment(plant, 50), "--to", moment(plant, 150)]
     assert explain(plant, *span) == 1

@@ -129,6 +129,7 @@ def test_what_is_asked_for_reaches_the_model(normal, out, capsys, tmp_path):
         "seed": 7,
         "every": 2.0,
         "max_lag": 3,
+        "false_alarm_every": None,
     }
     assert "flat" not in {*model.signals, *plan.dropped}
     assert cw.Link("FIT101", "AIT201", 2) in model.graph
@@ -138,6 +139,54 @@ def test_what_is_asked_for_reaches_the_model(normal, out, capsys, tmp_path):
 def test_columns_may_be_ignored_in_several_ways(normal, out):
     assert learn(normal, "--out", out, "--ignore", "flat, P101", "--ignore", "AIT201") == 0
     assert cw.load(out).signals == ("FIT101", "LIT101")
+
+
+def test_limits_from_a_second_recording(normal, out, capsys, tmp_path):
+    second, third = tmp_path / "second.csv", tmp_path / "third.csv"
+    frame(seed=1, start="2026-01-02").write_csv(second)
+    frame(seed=1, start="2026-01-03").write_csv(third)
+    code = learn(
+        normal, "--out", out, "--calibrate", second, "--calibrate", third,
+        "--false-alarm-every", "5min", "--max-lag", "2",
+    )  # fmt: skip
+    assert code == 0
+    shown = capsys.readouterr()
+    model = cw.load(out)
+    assert model.watching.limits.false_alarm_every == 300 / model.preprocessing.every
+    assert model.watching.fared.ticks == 2 * ROWS
+    for words in (
+        "one false alarm expected in 5 min; the recording supports this",
+        "second recording of 20 min",
+        f"moved by a factor of {model.watching.fared.factor:.2f}",
+        "Guarded    1 signal without links is held against the usual range: flat",
+    ):
+        assert words in shown.out
+    assert main(["inspect", str(out)]) == 0
+    assert "second recording of 20 min" in capsys.readouterr().out
+    assert main(["inspect", str(out), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["watching"]
+    assert said["false_alarm_every_s"] == 300
+    assert said["guarded"] == ["flat"]
+    assert said["second_recording"]["ticks"] == 2 * ROWS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--calibrate", "nowhere.csv"], "There is no file 'nowhere.csv'"),
+        (["--false-alarm-every", "often"], "'often' is not a duration"),
+        (["--false-alarm-every", "0"], "is not a duration"),
+    ],
+)
+def test_limits_that_are_refused(normal, out, arguments, words, capsys):
+    assert learn(normal, "--out", out, *arguments) == 2
+    assert words in sentence(capsys.readouterr())
+    assert list(out.parent.iterdir()) == []
+
+
+def test_more_is_asked_than_the_recording_supports(normal, out, capsys):
+    assert learn(normal, "--out", out, "--false-alarm-every", "1w") == 0
+    assert "the recording supports at most 5 min" in capsys.readouterr().out
 
 
 def test_the_published_method(normal, out, capsys):

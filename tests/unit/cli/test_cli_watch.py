@@ -349,6 +349,25 @@ def test_another_file_is_watched_from_its_beginning(plant, whole, tmp_path, caps
     assert "tuesday.csv: 50 rows," in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("kind", ["json", "gzip", "utf16"])
+def test_every_kind_of_text_is_gone_on_with(plant, whole, kind, tmp_path, capsys):
+    """Also where bytes of the file are not bytes of the text."""
+    source, alarms, state = tmp_path / "log", tmp_path / "a.jsonl", tmp_path / "state"
+    rows = [json.dumps(row) + "\n" for row in pl.read_csv(plant.test).iter_rows(named=True)]
+    for stop in (221, ROWS + 1, ROWS + 1):
+        text = "".join(rows[: stop - 1] if kind == "json" else plant.lines[:stop])
+        if kind == "gzip":  # as the system's own program does: bytes at the beginning stay
+            source.write_bytes(gzip.compress("".join(plant.lines[:221]).encode(), mtime=0))
+            if stop > 221:
+                with source.open("ab") as file:
+                    file.write(gzip.compress("".join(plant.lines[221:]).encode(), mtime=0))
+        else:
+            source.write_bytes(text.encode("utf-16" if kind == "utf16" else "utf-8"))
+        assert watch(plant, source, "--state", state, "--alarms", alarms) == 0
+    assert f"0 rows after the first {ROWS}" in capsys.readouterr().out
+    assert alarms.read_bytes() == whole[0]
+
+
 def test_a_table_goes_on_after_its_last_row(plant, tmp_path, capsys):
     source, state = tmp_path / "log.parquet", tmp_path / "state"
     table = pl.read_csv(plant.test, try_parse_dates=True)
@@ -358,6 +377,37 @@ def test_a_table_goes_on_after_its_last_row(plant, tmp_path, capsys):
     capsys.readouterr()
     assert watch(plant, source, "--state", state, "--json") == 0
     assert events(capsys.readouterr().out)[-1]["rows"] == 300
+    table[500:].write_parquet(source)  # another one under the same name
+    assert watch(plant, source, "--state", state, "--json") == 0
+    assert events(capsys.readouterr().out)[-1]["rows"] == 200
+
+
+def test_the_first_rows_of_a_growing_file_are_not_lost(plant, tmp_path):
+    """A watch may be stopped while it waits to know the columns, and before."""
+    from causewatch.cli.batches import Reading
+    from causewatch.cli.feeds import open_feed
+
+    path = tmp_path / "log.csv"
+    taken, after = [], {}
+    for stop in (1, 2, 3, 4, 8):
+        path.write_text("".join(plant.lines[:stop]))
+        feed = open_feed(
+            str(path),
+            SIGNALS,
+            Reading(),
+            counted=False,
+            interval=1.0,
+            follow=stop != 2,
+            after=after,
+        )
+        for k, batch in enumerate(feed.batches()):
+            taken += batch.times.tolist()
+            if k == 1:
+                break
+        after = feed.position()
+        feed.close()
+        assert feed.clock in ("naive", None, "elapsed")
+    assert len(taken) == 7
 
 
 def test_a_state_of_another_model_or_a_damaged_one(plant, tmp_path, capsys):

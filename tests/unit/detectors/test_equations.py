@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from causewatch.detectors import Equations
+from causewatch.detectors import equations as module
 
 
 def system(seed, signals=4, max_lag=3, share=0.3, lag_0=False):
@@ -92,10 +93,11 @@ def test_innovations_bend_and_rescale():
     assert_array_equal(bent.innovations(rows)[1:], [[1.0, -1.0], [-2.0, -1.5]])
 
 
-@pytest.mark.parametrize("lag_0", [False, True])
+@pytest.mark.parametrize("ridge", [0.0, module.RIDGE, 1.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_refitting_is_least_squares(seed, lag_0):
-    equations, rng = system(seed, lag_0=lag_0)
+def test_refitting_is_least_squares(seed, ridge, monkeypatch):
+    monkeypatch.setattr(module, "RIDGE", ridge)
+    equations, rng = system(seed, lag_0=seed % 2 == 1)
     stretches = [mixed(rng, 60), mixed(rng, 3), mixed(rng, 45)]
     stretches[2][20, 1] = np.nan
     fitted = equations.refitted(stretches)
@@ -109,19 +111,20 @@ def test_refitting_is_least_squares(seed, lag_0):
     ]
     for target in range(4):
         links = equations.links_into(target)
-        design = np.array(
-            [
-                [rows[t - equations.lag[k], equations.source[k]] for k in links] + [1.0]
-                for rows, t in ends
-            ]
+        causes = np.array(
+            [[rows[t - equations.lag[k], equations.source[k]] for k in links] for rows, t in ends]
         )
         now = np.array([rows[t, target] for rows, t in ends])
-        scale = np.abs(design).max(axis=0)
-        found = np.linalg.lstsq(design / scale, now, rcond=None)[0] / scale
-        left = now - design @ found
-        size = now.std()
-        assert_allclose(fitted.coefficient[links], found[:-1], rtol=1e-6, atol=1e-9 * size)
-        assert_allclose(fitted.intercept[target], found[-1], rtol=1e-6, atol=1e-6 * size)
+        mean, scale, size = causes.mean(axis=0), causes.std(axis=0), now.std()
+        # The ridge as rows that ask for zero, of which there are so and so many for each tick.
+        pull = np.sqrt(ridge * len(now)) * np.eye(len(links))
+        design = np.concatenate([(causes - mean) / scale, pull])
+        wanted = np.concatenate([now - now.mean(), np.zeros(len(links))])
+        found = np.linalg.lstsq(design, wanted, rcond=None)[0] / scale if len(links) else []
+        left = now - now.mean() - (causes - mean) @ found if len(links) else now - now.mean()
+        assert_allclose(fitted.coefficient[links], found, rtol=1e-6, atol=1e-9 * size)
+        intercept = now.mean() - mean @ found if len(links) else now.mean()
+        assert_allclose(fitted.intercept[target], intercept, rtol=1e-6, atol=1e-6 * size)
         free = len(now) - len(links) - 1
         assert_allclose(fitted.spread[target], np.sqrt(left @ left / free), rtol=1e-6)
 
@@ -152,7 +155,8 @@ def test_refitting_finds_the_mechanism_again():
     assert_allclose(left.std(axis=0), 1.0, rtol=1e-3)
 
 
-def test_an_exact_mechanism_keeps_some_spread():
+def test_an_exact_mechanism_keeps_some_spread(monkeypatch):
+    monkeypatch.setattr(module, "RIDGE", 0.0)
     rng = np.random.default_rng(1)
     cause = rng.normal(size=300)
     rows = np.column_stack([cause, np.roll(cause, 1) * 3.0])[1:]

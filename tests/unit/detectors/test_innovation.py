@@ -422,15 +422,14 @@ def test_families_say_nothing_of_before_a_gap():
 # Drift
 
 
-def watched(offset, limit, ticks=200, rate=0.01):
+def watched(offset, limit, other=-0.1, ticks=200, rate=0.01):
     """Two signals that are neighbours and one on its own; the second one is off."""
     equations = equations_of(3, 1, [(0, 1, 1, 0.5)])
-    limits = limits_of(equations, limit, means=(1,), variances=(), coefficients=())
-    limits = replace(limits, layout=replace(limits.layout, level=False))
-    limits = replace(limits, statistics=limits.statistics[:3])
+    layout = Layout(3, 1, (1,), (), (), level=False)
+    limits = replace(limits_of(equations), layout=layout, statistics=np.full(3, limit))
     detector = InnovationDetector(equations, limits, drift_rate=rate)
     for t in range(ticks):
-        detector.update(np.array([0.1, 0.05 + offset, -0.1]), t == 0)
+        detector.update(np.array([0.1, 0.05 + offset, other]), t == 0)
     return detector
 
 
@@ -441,10 +440,18 @@ def test_drift_is_followed_below_the_limit_at_a_bounded_rate():
     assert not watched(0.5, 4.0, rate=0.0).drift.any()
 
 
-def test_no_drift_is_followed_in_alarm():
-    detector = watched(4.5, 4.0)
-    # The first tick, at which only the others can be judged, is below the limit.
-    assert_allclose(detector.drift, [0.01, 0.0, -0.01])
+def test_no_drift_is_followed_while_several_signals_alarm():
+    drift = watched(4.5, 4.0, other=4.5, ticks=60).drift
+    # At the first tick there is only one of them that can be judged.
+    assert_allclose(drift, [0.01, 0.0, 0.01])
+    drift = watched(4.5, 4.0, other=3.5, ticks=60).drift  # one above, one near
+    assert_allclose(drift, [0.01, 0.0, 0.01])
+
+
+def test_the_drift_of_a_signal_that_alarms_alone_is_followed_but_not_its_neighbours():
+    drift = watched(5.0, 4.0, ticks=60).drift
+    assert_allclose(drift[:2], [0.01, 0.59])
+    assert_allclose(drift[2], -0.1, atol=0.011)
 
 
 def test_neighbours_of_a_signal_near_its_limit_do_not_follow_drift():

@@ -126,6 +126,30 @@ def test_peaks_recover_levels_of_a_bounded_series():
     assert_allclose(found, 1.0, atol=0.02)
 
 
+def test_far_out_heavy_tails_lie_far_and_bounded_ones_do_not():
+    heavy = mean_level(lambda rng: 1.0 + rng.pareto(5.0, size=10_000), 100_000.0)
+    assert heavy.mean() == pytest.approx(10.0, rel=0.25)
+    bounded = mean_level(lambda rng: rng.uniform(size=10_000), 1_000_000.0)
+    assert bounded.mean() == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize("heights", ["exponential", "uniform", "pareto"])
+def test_the_tail_is_the_one_that_l_moments_give(heights):
+    rng = np.random.default_rng(5)
+    spikes = rng.pareto(4.0, size=40) if heights == "pareto" else getattr(rng, heights)(size=40)
+    series = np.zeros(4_000)
+    series[50::100] = spikes
+    threshold = np.quantile(series, 0.99)  # just below all spikes
+    excess = spikes - threshold
+    mean = excess.mean()
+    half_gap = np.mean([abs(a - b) for k, a in enumerate(excess) for b in excess[:k]]) / 2
+    # Generalised Pareto: mean = size / (1 - shape), half_gap = mean / (2 - shape); half of the
+    # shape is believed with as many peaks as this, and never more than 0.3 of it.
+    shape = max(-0.3, min(0.3, (2.0 - mean / half_gap) / 2))
+    expected = threshold + mean * (1.0 - shape) * ((80.0**shape) - 1.0) / shape
+    assert level_of_peaks(series, 8_000.0, 10) == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_run_of_high_ticks_is_one_peak():
     # Each excursion lasts five ticks: the level is that of the excursions, not of the ticks.
     def draw(rng):

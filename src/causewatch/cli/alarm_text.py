@@ -1,0 +1,80 @@
+"""Alarms for people, from their JSON lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from causewatch.cli.output import shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["by_age", "is_on", "print_alarm", "print_list"]
+
+
+def is_on(alarm: dict[str, Any]) -> bool:
+    """Whether it has not been cleared."""
+    return alarm.get("cleared_at") is None
+
+
+def by_age(alarm: dict[str, Any]) -> tuple[bool, str]:
+    """Those that are on first, then the latest; times of one source compare as text."""
+    turned = "".join(chr(0x10FFFF - ord(sign)) for sign in str(alarm.get("raised_at")))
+    return not is_on(alarm), turned
+
+
+def _state(alarm: dict[str, Any]) -> str:
+    state = "on" if is_on(alarm) else "cleared"
+    if alarm.get("normal"):
+        return f"{state}, normal"
+    if alarm.get("shelved_until"):
+        return f"{state}, shelved"
+    return f"{state}, seen" if alarm.get("acknowledged_by") else state
+
+
+def print_list(alarms: list[dict[str, Any]], out: Console) -> None:
+    """Two lines for each alarm."""
+    from rich.text import Text
+
+    if not alarms:
+        out.print("No alarms so far.")
+    for alarm in alarms:
+        peak = alarm.get("peak_score")
+        line = Text(f"{alarm['id']}  ", style="bold")
+        line.append(f"{_state(alarm):16}", "red" if is_on(alarm) else "green")
+        line.append(f"{alarm.get('kind'):8} raised {alarm.get('raised_at')}", "not bold")
+        line.append("" if peak is None else f"  peak {peak:.1f}", "not bold")
+        out.print(line)
+        out.print(f"              {shown(str(alarm.get('headline')))}")
+
+
+def print_alarm(alarm: dict[str, Any], events: list[dict[str, Any]], out: Console) -> None:
+    """Everything about one alarm, and its events."""
+    out.print(shown(str(alarm["headline"])), style="bold")
+    until = "still on" if is_on(alarm) else f"cleared {alarm['cleared_at']}"
+    out.print(f"Alarm      {alarm['id']} ({alarm['kind']}), raised {alarm['raised_at']}, {until}")
+    if alarm["peak_score"] is not None:
+        out.print(f"Peak       {alarm['peak_score']:.2f} (limit 1)")
+    if alarm["causes"]:
+        causes = (f"{shown(one['signal'])} {one['confidence']:.0%}" for one in alarm["causes"][:5])
+        said = "cannot tell; candidates " if alarm["abstained"] else ""
+        out.print(f"Causes     {said}{', '.join(causes)}")
+    for link in alarm["broken_links"][:8]:
+        out.print(
+            f"Broken     {shown(link['source'])} → {shown(link['target'])} ({link['lag']} ticks):"
+            f" {_number(link['observed'])} instead of {_number(link['normal'])}"
+        )
+    if alarm["acknowledged_by"]:
+        out.print(f"Seen       by {shown(alarm['acknowledged_by'])}, {alarm['acknowledged_at']}")
+    if alarm["shelved_until"]:
+        out.print(f"Shelved    until {alarm['shelved_until']}")
+    if alarm["normal"]:
+        out.print("Normal     its limits were widened; 'undo' takes that back")
+    for remark in alarm["comments"]:
+        out.print(f"{remark['time']}  {shown(remark['by'])}: {shown(remark['text'])}")
+    for event in events:
+        out.print(f"{event['time']}  {event['event']}", style="dim")
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4g}"

@@ -1,0 +1,351 @@
+"""Re-learning: new normal data are added to a model, and the result must prove itself.
+
+The rows that a model was learnt from are gone; their lagged moments are not. New rows become ticks
+as before (same signals, same ticks, same lags), their moments are added to the old ones, and graph
+and mechanisms are learnt again from the sum. Limits come from the new ticks, which are there.
+
+What this gives is a *candidate*. The last part of the new recording is kept from it, and both
+models are run over that part. The candidate is accepted only if
+
+1. the new recording looks like normal operation: no part of it stands out from the rest, and it
+   is not far from all that the old model knows;
+2. it predicts the part kept from it at least as well as the old model does;
+3. it raises no more alarms there than the old model, or no more than chance would.
+
+Then the model is learnt once more from all of the new recording. A rejected candidate is given back
+too, for looking at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.data import TableSource, TimeTable, format_time, open_table
+from causewatch.data.table import Clock, Note, SourceFile
+from causewatch.detectors import GuardRanges, habits_of
+from causewatch.detectors.equations import LEAST_SPREAD
+from causewatch.discovery import LaggedMoments
+from causewatch.errors import NotEnoughDataError, SettingError, TableError, listing
+from causewatch.model.account import Taken, findings_of
+from causewatch.model.comparing import Comparison, compare, in_favour, unlike_normal, worse
+from causewatch.model.fitting import fit_mechanisms
+from causewatch.model.learning import LearnProgress, _discoverer, _min_lag, _survey, _take_moments
+from causewatch.model.normal import MOST_MOMENTS, NormalModel, Provenance, kept_moments
+from causewatch.model.watching import prepare
+from causewatch.preprocess import SurveyResult, TickSource
+
+__all__ = ["Comparison", "UpdateResult", "update"]
+
+Floats = NDArray[np.float64]
+
+HELD_OUT = 0.3
+"""Share of the new recording that is kept from the candidate."""
+LEAST_HELD = 100
+"""Fewer ticks than this decide nothing."""
+
+
+@dataclass(frozen=True)
+class UpdateResult:
+    """What came of adding new normal data to a model.
+
+    Attributes
+    ----------
+    candidate
+        If accepted, the new model, learnt from everything; otherwise what was rejected.
+    accepted
+        Whether the candidate may take the old model's place.
+    comparison
+        Of the two on recent data.
+    reasons
+        Why it was accepted or rejected, in sentences.
+    """
+
+    candidate: NormalModel
+    accepted: bool
+    comparison: Comparison
+    reasons: tuple[str, ...]
+
+
+def update(
+    model: NormalModel,
+    normal: Any,
+    *,
+    recent: Any = None,
+    progress: LearnProgress | None = None,
+    now: datetime | None = None,
+    **reading: Any,
+) -> UpdateResult:
+    """Add a new recording of normal operation to a model; see the top of this module.
+
+    Parameters
+    ----------
+    model
+        The old model; it is not changed.
+    normal
+        The new recording, in the forms that `learn` takes.
+    recent
+        A recording on which the two are compared; by default the last part of `normal`.
+    progress
+        Told what is being done.
+    now
+        Time noted in the model; the present one if not given.
+    **reading
+        Options of :func:`causewatch.open_table`.
+    """
+    tell = progress or (lambda what, share: None)
+    old = _moments_of(model)
+    moment = now or datetime.now(UTC)
+    source = _opened(model, normal, reading)
+    survey, _, _ = _survey(source, "default", tell)
+    _refuse_known_files(model, source)
+    if recent is None:
+        cut = round((1.0 - HELD_OUT) * survey.rows)
+        first: TableSource = _Rows(source, 0, cut)
+        held = _ticks(model, _Rows(source, cut, survey.rows))
+    else:
+        first, held = source, _ticks(model, _opened(model, recent, reading))
+    if sum(len(rows) - model.preprocessing.max_lag for rows in held) < LEAST_HELD:
+        msg = (
+            f"The data to compare the models on have {sum(map(len, held))} ticks; at least"
+            f" {LEAST_HELD} are needed: give a longer recording."
+        )
+        raise NotEnoughDataError(msg)
+    candidate = _learnt(model, old, first, moment, tell)
+    tell("comparing the models", None)
+    comparison = compare(model, candidate, held)
+    against = [*unlike_normal(model, _ticks(model, source)), *worse(comparison)]
+    if against:
+        return UpdateResult(candidate, False, comparison, tuple(against))
+    if recent is None:
+        candidate = _learnt(model, old, source, moment, tell)
+    return UpdateResult(candidate, True, comparison, tuple(in_favour(comparison)))
+
+
+class _Rows:
+    """Some rows of a source, as a source."""
+
+    def __init__(self, source: TableSource, start: int, stop: int) -> None:
+        self._source, self._start, self._stop = source, start, stop
+
+    @property
+    def signals(self) -> Sequence[str]:
+        return self._source.signals
+
+    @property
+    def interval(self) -> float:
+        return self._source.interval
+
+    @property
+    def clock(self) -> Clock:
+        return self._source.clock
+
+    @property
+    def files(self) -> tuple[SourceFile, ...]:
+        return self._source.files
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        return self._source.notes
+
+    def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
+        """The rows in order; the first one begins a stretch."""
+        seen = 0
+        for chunk in self._source.chunks(rows):
+            low, high = max(0, self._start - seen), min(len(chunk), self._stop - seen)
+            begins = low > 0 or seen == self._start
+            seen += len(chunk)
+            if low >= high:
+                continue
+            inside = chunk.starts[(chunk.starts >= low) & (chunk.starts < high)] - low
+            yield replace(
+                chunk,
+                values=chunk.values[low:high],
+                time=chunk.time[low:high],
+                starts=np.union1d([0], inside).astype(np.intp) if begins else inside,
+                continues=False if begins else chunk.continues,
+                labels=None if chunk.labels is None else chunk.labels[low:high],
+            )
+
+
+def _moments_of(model: NormalModel) -> LaggedMoments:
+    """What the model can be updated from, or why it cannot."""
+    settings = model.provenance.settings
+    reason = None
+    if model.preset != "default":
+        reason = f"the {model.preset} preset fits its links to rows, which a model does not keep"
+    elif settings["test"] != "linear" or settings["method"] not in ("pcmci", "granger"):
+        reason = (
+            f"its links were found with {settings['method']} and the {settings['test']} test,"
+            " which need every row"
+        )
+    elif model.moments is None:
+        reason = f"its moments are larger than {MOST_MOMENTS // 10**6} MB and were not kept"
+    if reason is not None or model.moments is None:
+        msg = f"This model cannot be updated: {reason}; learn a new one from all recordings."
+        raise SettingError(msg)
+    return model.moments
+
+
+def _opened(model: NormalModel, normal: Any, reading: dict[str, Any]) -> TableSource:
+    """The new recording, if it is one of the same signals."""
+    source = open_table(normal, **reading)
+    missing = [name for name in model.signals if name not in set(source.signals)]
+    if missing:
+        msg = (
+            f"The new recording lacks {listing(missing)}; a model can only be updated with all of"
+            " its signals."
+        )
+        raise TableError(msg)
+    if source.interval > 1.5 * model.preprocessing.every:
+        msg = (
+            f"Rows of the new recording are {source.interval:g} s apart, but a tick of the model is"
+            f" {model.preprocessing.every:g} s long; give a recording with more rows."
+        )
+        raise TableError(msg)
+    return source
+
+
+def _refuse_known_files(model: NormalModel, source: TableSource) -> None:
+    known = {file["sha256"] for file in model.provenance.files}
+    again = [file.name for file in source.files if file.sha256 in known]
+    if again:
+        msg = f"The model was learnt from {listing(again)} already; rows must not count twice."
+        raise SettingError(msg)
+
+
+def _ticks(model: NormalModel, source: TableSource) -> list[Floats]:
+    """Stretches of ticks long enough to be judged."""
+    found: list[list[Floats]] = []
+    for chunk in TickSource(source, model.preprocessing).chunks():
+        for piece in chunk.stretches():
+            if not found or not (chunk.continues and piece.start == 0):
+                found.append([])
+            found[-1].append(chunk.values[piece])
+    whole = [np.concatenate(parts) for parts in found if parts]
+    return [rows for rows in whole if len(rows) > model.preprocessing.max_lag]
+
+
+def _learnt(
+    model: NormalModel,
+    old: LaggedMoments,
+    source: TableSource,
+    now: datetime,
+    tell: LearnProgress,
+) -> NormalModel:
+    """A model from the old moments and a new recording."""
+    plan, settings = model.preprocessing, model.provenance.settings
+    survey, _, _ = _survey(source, "default", tell)
+    guarded = tuple(name for name in model.watching.guarded if name in set(source.signals))
+    new = _take_moments(source, plan, guarded, survey.rows, tell)
+    taken = replace(new, moments=old.copy().merge(new.moments))
+    discoverer = _discoverer(
+        settings["method"], model.preset, settings["alpha"], settings["test"], settings["fdr"],
+        settings["seed"],
+    )  # fmt: skip
+    graph = discoverer.discover(
+        taken.ticks,
+        taken.moments,
+        constraints=model.knowledge.resolve(
+            plan.signals, plan.max_lag, _min_lag(discoverer), known=source.signals
+        ),
+        progress=lambda share: tell("finding causes", share),
+    )
+    mechanisms = fit_mechanisms(graph, taken.moments)
+    means = taken.moments.means()[0]
+    spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
+    spread = np.array([mechanisms[name].spread for name in plan.signals])
+    report = findings_of(source, survey, plan, taken, graph, mechanisms, settings["alpha"])
+    lines = replace(
+        model,
+        graph=graph,
+        mechanisms=mechanisms,
+        centre=dict(zip(plan.signals, means.tolist(), strict=True)),
+        scale=dict(zip(plan.signals, spreads.tolist(), strict=True)),
+        report=tuple(report),
+        watching=replace(
+            model.watching,
+            limits=None,
+            curves=None,
+            switches=None,
+            fared=None,
+            spread=np.maximum(spread, np.maximum(LEAST_SPREAD * spreads, 1e-300)),
+            **_habits(model, guarded, survey, new),
+        ),
+        provenance=_provenance(model, source, survey, taken, now),
+        moments=kept_moments(taken.moments),
+    )
+    tell("learning alarm limits", None)
+    return _with_limits(lines, model, [rows[:, : len(plan.signals)] for rows in new.last], tell)
+
+
+def _with_limits(
+    lines: NormalModel, old: NormalModel, ticks: list[Floats], tell: LearnProgress
+) -> NormalModel:
+    """Limits from the new ticks, for as many false alarms as the old model was meant to have.
+
+    The new ticks are also given as a second recording: coefficients are from old and new data
+    together, and it is with these that normal operation must stay below the limit.
+    """
+    assert old.watching.limits is not None
+    equations, limits, _ = prepare(
+        lines.equations,
+        ticks,
+        ticks,
+        centre=np.array([lines.centre[name] for name in lines.signals]),
+        scale=np.array([max(lines.scale[name], 1e-300) for name in lines.signals]),
+        false_alarm_every=old.watching.limits.false_alarm_every,
+        progress=lambda share: tell("learning alarm limits", share),
+    )
+    watching = replace(
+        lines.watching,
+        limits=limits,
+        curves=equations.curves,
+        switches=equations.switches,
+        spread=equations.spread,
+    )
+    return replace(lines, watching=watching)
+
+
+def _habits(
+    model: NormalModel, guarded: tuple[str, ...], survey: SurveyResult, taken: Taken
+) -> dict[str, Any]:
+    """Habits and guarded ranges over both recordings."""
+    old, number = model.watching, len(model.signals)
+    seen = {one.name: one for one in survey.signals if one.count > 0}
+    low = np.array([seen[n].low if n in seen else np.nan for n in old.guarded], dtype=np.float64)
+    high = np.array([seen[n].high if n in seen else np.nan for n in old.guarded], dtype=np.float64)
+    ranges = GuardRanges(np.fmin(old.ranges.low, low), np.fmax(old.ranges.high, high))
+    # A guarded signal that the new recording lacks was missing all the time; that is no habit.
+    wide = [np.full((len(rows), number + len(old.guarded)), np.nan) for rows in taken.last]
+    there = [*range(number), *(number + old.guarded.index(name) for name in guarded)]
+    for rows, whole in zip(taken.last, wide, strict=True):
+        whole[:, there] = rows
+    habits = habits_of(wide, survey.rows / max(1, taken.count))
+    merged = old.habits.merged(habits)
+    absent = np.setdiff1d(np.arange(number + len(old.guarded)), there)
+    for name in ("still", "longest_missing", "missing"):
+        getattr(merged, name)[absent] = getattr(old.habits, name)[absent]
+    return {"ranges": ranges, "habits": merged}
+
+
+def _provenance(
+    model: NormalModel, source: TableSource, survey: SurveyResult, taken: Taken, now: datetime
+) -> Provenance:
+    """Where an updated model comes from: all recordings."""
+    old = model.provenance
+    files = tuple({"name": f.name, "sha256": f.sha256, "rows": f.rows} for f in source.files)
+    return replace(
+        old,
+        files=(*old.files, *files),
+        rows=old.rows + survey.rows,
+        ticks=old.ticks + taken.count,
+        windows=taken.moments.windows,
+        last=format_time(int(survey.blocks.last[-1]), source.clock),
+        created=now.astimezone(UTC).isoformat(timespec="seconds"),
+    )
