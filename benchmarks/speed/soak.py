@@ -283,6 +283,7 @@ def report(monitor: cw.Monitor, hostile: Hostile, seen: Seen, rows: int) -> list
     print(f"\nOther counts: {json.dumps(others)}")
     print(f"Health reported beside that: {json.dumps(dict(seen.elsewhere.most_common()))}")
     print(f"Events of alarms: {json.dumps(dict(sorted(seen.events.items())))}")
+    print(f"Anomaly alarms raised, by the troubles that were on: {json.dumps(dict(seen.during))}")
     print(
         f"Ticks: {seen.ticks:,}, under an anomaly alarm {seen.alarmed / max(1, seen.ticks):.1%}\n"
     )

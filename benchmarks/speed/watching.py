@@ -151,7 +151,7 @@ def updates(quick: bool) -> str:
     note = (
         "*Update* is a whole `Monitor.update` of a row given as a mapping, one row per tick; *every"
         " link* asks for `Monitor.broken_links()` after each of them, which a monitor does by"
-        " itself only when an alarm has something to tell. river's rows were scaled to 0–1 beforehand."
+        " itself only when an alarm has something to tell. river's rows were scaled to 0–1 before."
     )
     return table(head, lines) + "\n\n" + note
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from causewatch.data import Sample, TimeTable, open_table, read_table, replay
     from causewatch.discovery import Knowledge, LaggedMoments, load_knowledge, pcmci
     from causewatch.errors import CausewatchError
-    from causewatch.explain import draw
+    from causewatch.explain import Explanation, describe, draw, explain, write_report
     from causewatch.graph import CausalGraph, Link, Strength
     from causewatch.model import Mechanism, NormalModel, learn, load
     from causewatch.monitor import Alarm, AlarmSettings, Monitor, Tick
@@ -24,7 +24,7 @@ _HOME = {
     "causewatch.data": ("Sample", "TimeTable", "open_table", "read_table", "replay"),
     "causewatch.discovery": ("Knowledge", "LaggedMoments", "load_knowledge", "pcmci"),
     "causewatch.errors": ("CausewatchError",),
-    "causewatch.explain": ("draw",),
+    "causewatch.explain": ("Explanation", "describe", "draw", "explain", "write_report"),
     "causewatch.graph": ("CausalGraph", "Link", "Strength"),
     "causewatch.model": ("Mechanism", "NormalModel", "learn", "load"),
     "causewatch.monitor": ("Alarm", "AlarmSettings", "Monitor", "Tick"),
@@ -38,6 +38,7 @@ __all__ = [
     "AlarmSettings",
     "CausalGraph",
     "CausewatchError",
+    "Explanation",
     "Finding",
     "Knowledge",
     "LaggedMoments",
@@ -49,7 +50,9 @@ __all__ = [
     "Strength",
     "Tick",
     "TimeTable",
+    "describe",
     "draw",
+    "explain",
     "learn",
     "load",
     "load_knowledge",
@@ -57,6 +60,7 @@ __all__ = [
     "pcmci",
     "read_table",
     "replay",
+    "write_report",
 ]
 
 
@@ -64,7 +68,9 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULE_OF:
         message = f"module 'causewatch' has no attribute {name!r}"
         raise AttributeError(message)
-    value = getattr(import_module(_MODULE_OF[name]), name)
+    home = import_module(_MODULE_OF[name])
+    # The package ``explain`` can be called like the function it is named after.
+    value = home if name == "explain" else getattr(home, name)
     globals()[name] = value
     return value
 

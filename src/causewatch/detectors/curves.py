@@ -43,6 +43,9 @@ PULL = 0.01
 """Ridge: pulls towards no curve with this share of each feature's own variance."""
 MOST_BENDS = 8
 """Curved causes and products per signal."""
+MOST_LINKS = 8
+"""A signal with more links than this stays a straight line: a curve in many causes has many ways to
+be wrong in the next recording."""
 FALLS = 0.03
 """Share by which a curve must lower the variance that is left, on ticks held out."""
 SURE = 2.5
@@ -233,7 +236,7 @@ def choose_curves(
     found = []
     for target in range(equations.signals):
         links = equations.links_into(target)
-        if not len(links) or switches[target] is not None:
+        if not 1 <= len(links) <= MOST_LINKS or switches[target] is not None:
             continue
         left, causes = _gather(equations, stretches, target)
         half = len(left) // 2

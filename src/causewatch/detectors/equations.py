@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,15 +11,17 @@ from numpy.typing import NDArray
 
 from causewatch.kernels.regression import fit_from_covariance, lagged_scatter
 
-__all__ = ["Bends", "Equations", "Rescales"]
+__all__ = ["Bends", "Equations", "Rescales", "ridge_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 RIDGE = 0.01
-"""Added to the variance of every standardised cause in fits: causes that say nearly the same (flow
-and state of a pump) otherwise get huge coefficients of opposite sign, which the next recording,
-rounded a little differently, does not bear out."""
+"""Added to the variance of every standardised cause in fits, a signal's own past excepted. Causes
+that say nearly the same (flow and state of a pump) would get huge coefficients of opposite sign,
+which the next recording, rounded a little differently, does not bear out."""
+LEAST_FREE = 10
+"""A fit needs this many ticks more than it has causes."""
 LEAST_SPREAD = 1e-4
 """Smallest spread of a mechanism as a share of the signal's own: an exact sum of rounded numbers
 is not exact to the last digit."""
@@ -27,12 +30,25 @@ is not exact to the last digit."""
 class Bends(Protocol):
     """What curved links add to a straight line; see `causewatch.detectors.curves`."""
 
+    @property
+    def spread(self) -> Floats:
+        """Standard deviation of what each mechanism leaves."""
+
     def add(self, expected: Floats, causes: Floats) -> Floats:
         """`expected`, one tick or many, with the curves added."""
 
+    def refitted(self, equations: Equations, stretches: Sequence[Floats]) -> Bends:
+        """The same, fitted to other ticks."""
+
 
 class Rescales(Protocol):
-    """How far two-valued signals may be off; see `causewatch.detectors.switches`."""
+    """Mechanisms of two-valued signals; see `causewatch.detectors.switches`."""
+
+    def add(self, expected: Floats, causes: Floats) -> Floats:
+        """`expected`, one tick or many, with that of two-valued signals in its place."""
+
+    def refitted(self, equations: Equations, stretches: Sequence[Floats]) -> Rescales:
+        """The same, fitted to other ticks."""
 
     def rescale(self, innovation: Floats, expected: Floats) -> Floats:
         """Innovations, one tick or many, in units that depend on what was expected."""
@@ -80,8 +96,15 @@ class Equations:
         return np.flatnonzero(self.target == target)
 
     def bend(self, expected: Floats, causes: Floats) -> Floats:
-        """Add what curved links add to a straight line; `causes` has one value for each link."""
-        return expected if self.curves is None else self.curves.add(expected, causes)
+        """What is expected where mechanisms are no straight lines.
+
+        `causes` has one value for each link.
+        """
+        if self.curves is not None:
+            expected = self.curves.add(expected, causes)
+        if self.switches is not None:
+            expected = self.switches.add(expected, causes)
+        return expected
 
     def rescale(self, innovation: Floats, expected: Floats) -> Floats:
         """Innovations in units of what is normal for what was expected."""
@@ -104,20 +127,43 @@ class Equations:
         found[reach:] = self.rescale((rows[reach:] - expected) / self.spread, expected)
         return found
 
-    def refitted(self, stretches: list[Floats]) -> Equations:
-        """The same links with coefficients fitted to other ticks (straight lines only)."""
+    def refitted(self, stretches: Sequence[Floats]) -> Equations:
+        """The same links with coefficients fitted to other ticks; this one if they are too few."""
         scatter, means, count = lagged_scatter(stretches, self.max_lag)
-        covariance = scatter / max(1, count)
+        if count <= np.bincount(self.target, minlength=1).max() + LEAST_FREE:
+            return self
+        covariance = scatter / count
         coefficient = np.empty(len(self.source))
         intercept, spread = means[: self.signals].copy(), np.empty(self.signals)
         for target in range(self.signals):
             links = self.links_into(target)
             columns = self.lag[links] * self.signals + self.source[links]
-            weights, left = fit_from_covariance(covariance, target, columns, RIDGE)
+            weights, left = fit_from_covariance(
+                covariance, target, columns, ridge_of(self.source[links] == target)
+            )
             coefficient[links] = weights
             intercept[target] -= weights @ means[columns]
-            free = max(1, count - len(links) - 1)
             own = np.sqrt(max(covariance[target, target], 0.0))
-            spread[target] = max(np.sqrt(left * count / free), LEAST_SPREAD * own)
+            spread[target] = max(
+                np.sqrt(left * count / (count - len(links) - 1)), LEAST_SPREAD * own
+            )
         spread = np.where(spread > 0, spread, self.spread)
-        return replace(self, coefficient=coefficient, intercept=intercept, spread=spread)
+        lines = replace(
+            self,
+            coefficient=coefficient,
+            intercept=intercept,
+            spread=spread,
+            curves=None,
+            switches=None,
+        )
+        if self.curves is not None:
+            curves = self.curves.refitted(lines, stretches)
+            lines = replace(lines, curves=curves, spread=curves.spread)
+        if self.switches is not None:
+            lines = replace(lines, switches=self.switches.refitted(lines, stretches))
+        return lines
+
+
+def ridge_of(own: NDArray[np.bool_]) -> Floats:
+    """What is added to the variance of each cause; `own` says which are the signal's own past."""
+    return np.where(own, 0.0, RIDGE)

@@ -59,7 +59,8 @@ class Guards:
     def update(self, values: Floats) -> Floats:
         """Evidence of each signal: above 1 outside its range; NaN where it is missing."""
         self._value = np.where(np.isfinite(values), values, self._value)
-        outside = np.maximum(self._low - values, values - self._high) / self._margin
+        with np.errstate(over="ignore"):
+            outside = np.maximum(self._low - values, values - self._high) / self._margin
         return np.asarray(np.clip(outside, 0.0, HIGHEST))
 
     def expected(self) -> Floats:

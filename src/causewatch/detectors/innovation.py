@@ -12,9 +12,10 @@ Rules
   leans on such a value more than a little is not judged, nor is one whose own value is missing;
   its statistics stay as they are.
 - After a gap the statistics start again from zero, which is below any limit: starting up does not
-  alarm. Nothing is judged until as many ticks have been seen as the longest lag.
-- The centre of each innovation follows slow drift at a bounded rate: not while several signals
-  are near or above their limits, and not while a neighbour in the causal graph is.
+  alarm. A mechanism is judged once all its causes have been seen.
+- The centre of each innovation follows slow drift at a bounded rate: not while one signal is above
+  its limit and another near or above its own, and not while a neighbour in the causal graph is near
+  or above its limit.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ CLIP = 8.0
 SQUARE_CLIP = 16.0
 CAUSE_CLIP = 4.0
 """The same for causes: an odd cause alone does not speak against the mechanism."""
+ACCEPTED = 16
+"""Ticks whose median is taken for a new normal."""
 NEAR = 0.7
 """Share of its limit from which on a signal keeps its neighbours from following drift."""
 LEANS = 0.5
-"""A mechanism leans on a cause whose unexplained part would move it by this many spreads."""
+"""A mechanism leans on a cause whose usual variation moves it by this many spreads."""
 MOST_PERSISTENCE = 0.99
 """The level of a signal forgets at least one part in a hundred per tick."""
 
@@ -78,7 +81,7 @@ class InnovationDetector:
         self._cause_centre = limits.centre[equations.source]
         self._cause_inverse = 1.0 / limits.scale[equations.source]
         self._own = _own_past(equations)
-        self._leans = _leaning(equations)
+        self._leans = _leaning(equations, limits.scale)
         self._neighbours = _neighbours(equations)
         self._weights = layout.weights
         self._allowed = 1.0 / (limits.statistics * limits.overall)
@@ -98,15 +101,18 @@ class InnovationDetector:
         self._history = np.full((equations.max_lag + 1) * number, np.nan)
         self._doubt = np.zeros((equations.max_lag + 1) * number, dtype=np.bool_)
         self._doubtful = 0  # ticks for which a replaced value stays in the history
-        self._levels = np.zeros((equations.max_lag, number))
+        self._levels = np.zeros((max(1, equations.max_lag), number))
         self.drift: Floats = np.zeros(number)
         self.innovation: Floats = np.full(number, np.nan)
         self._recent = np.full((2, limits.recent + equations.max_lag, number), np.nan)
         self._count = 0
-        self._since = 0  # ticks since the last gap
 
     def update(self, values: Floats, new_stretch: bool = False) -> Evidence:
         """See `Detector`."""
+        with np.errstate(over="ignore", invalid="ignore"):  # wild values are missing values
+            return self._update(values, new_stretch)
+
+    def _update(self, values: Floats, new_stretch: bool) -> Evidence:
         if new_stretch:
             self._begin()
         number, history = self._number, self._history
@@ -179,10 +185,13 @@ class InnovationDetector:
 
     def accept(self, signal: int) -> None:
         """Take where a signal is now for normal: its centre moves there and it starts afresh."""
-        place = self._recent[1, :, signal]
-        seen = place[np.isfinite(place)]
+        size = self._recent.shape[1]
+        lately = self._recent[1, np.arange(self._count - ACCEPTED, self._count) % size, signal]
+        seen = lately[np.isfinite(lately)]
         if len(seen):
-            self.drift[signal] += float(np.median(seen))
+            shift = float(np.median(seen))
+            self.drift[signal] += shift
+            self._recent[1, :, signal] -= shift
         self._forget(np.arange(self._number) == signal)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
@@ -196,7 +205,7 @@ class InnovationDetector:
             "innovation": self.innovation.copy(),
             "recent": self._recent.copy(),
             "ratio": self._ratio.copy(),
-            "counters": np.array([self._doubtful, self._count, self._since], dtype=np.int64),
+            "counters": np.array([self._doubtful, self._count], dtype=np.int64),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -209,7 +218,7 @@ class InnovationDetector:
         self.innovation = state["innovation"].copy()
         self._recent[:] = state["recent"]
         self._ratio[:] = state["ratio"]
-        self._doubtful, self._count, self._since = (int(k) for k in state["counters"])
+        self._doubtful, self._count = (int(k) for k in state["counters"])
 
     def _begin(self) -> None:
         """A gap: what was before says nothing about what comes."""
@@ -217,8 +226,8 @@ class InnovationDetector:
         self._doubt[:] = False
         self._doubtful = 0
         self._state[:] = 0.0
+        self._ratio[:] = 0.0
         self._levels[:] = 0.0
-        self._since = 0
 
     def _expected(self) -> Floats:
         np.multiply(self._causes, self._equations.coefficient, out=self._terms)
@@ -237,7 +246,11 @@ class InnovationDetector:
         missing = ~np.isfinite(values)
         self._doubt[:number] = missing
         if missing.any():
-            self._history[:number] = np.where(missing, expected, values)
+            # Nobody knows better than the causes, but not out of all proportion.
+            centre, reach = self._limits.centre, CAUSE_CLIP * self._limits.scale
+            instead = np.where(np.isnan(expected), centre, expected)
+            instead = np.clip(instead, centre - reach, centre + reach)
+            self._history[:number] = np.where(missing, instead, values)
             self._doubtful = self._equations.max_lag + 1
         self._doubtful = max(0, self._doubtful - 1)
         shaky = self._doubt[self._places] & self._leans
@@ -298,7 +311,6 @@ class InnovationDetector:
         self._recent[0, at] = values
         self._recent[1, at] = innovation
         self._count += 1
-        self._since += 1
 
     def _follow(self, innovation: Floats, evidence: Floats, score: float) -> None:
         """Let the centres follow drift where nothing speaks against it."""
@@ -323,17 +335,17 @@ class InnovationDetector:
 
 def _own_past(equations: Equations) -> Floats:
     """Coefficients of each signal's own past by lag, shrunk where they would never forget."""
-    own = np.zeros((equations.max_lag, equations.signals))
+    own = np.zeros((max(1, equations.max_lag), equations.signals))
     auto = (equations.source == equations.target) & (equations.lag > 0)
     own[equations.lag[auto] - 1, equations.target[auto]] = equations.coefficient[auto]
     size = np.abs(own).sum(axis=0)
     return own * np.where(size > MOST_PERSISTENCE, MOST_PERSISTENCE / np.maximum(size, 1e-12), 1.0)
 
 
-def _leaning(equations: Equations) -> Flags:
+def _leaning(equations: Equations, scale: Floats) -> Flags:
     """Which links matter so much that the target cannot be judged while the source is missing."""
-    unexplained = equations.spread[equations.source]
-    moved = np.abs(equations.coefficient) * unexplained / equations.spread[equations.target]
+    usual = scale[equations.source]
+    moved = np.abs(equations.coefficient) * usual / equations.spread[equations.target]
     return np.asarray(moved > LEANS)
 
 

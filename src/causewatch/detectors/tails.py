@@ -78,8 +78,7 @@ def level_of_peaks(series: Floats, every: float, apart: int) -> float:
     size = mean * (1.0 - shape)
     times = every * count / ticks
     if times <= 1.0:
-        # More often than excursions were looked at: read it off the series.
-        return float(np.quantile(peaks, max(0.0, 1.0 - times)))
+        return threshold  # more often than there are excursions to look at
     if abs(shape) < 1e-9:
         return float(threshold + size * np.log(times))
     return float(threshold + size / shape * (times**shape - 1.0))

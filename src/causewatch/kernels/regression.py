@@ -18,7 +18,7 @@ SINGULAR = 1e-10
 
 
 def fit_from_covariance(
-    covariance: Floats, target: int, columns: NDArray[np.intp], ridge: float = 0.0
+    covariance: Floats, target: int, columns: NDArray[np.intp], ridge: Floats | None = None
 ) -> tuple[Floats, float]:
     """Coefficients of a regression, and the variance it leaves.
 
@@ -33,10 +33,8 @@ def fit_from_covariance(
     size = np.where(size > 0, size, 1.0)
     block = covariance[np.ix_(columns, columns)] / np.outer(size, size)
     shared = covariance[columns, target] / size
-    if ridge:
-        weights = np.linalg.solve(block + ridge * np.eye(len(columns)), shared)
-    else:
-        weights = np.linalg.lstsq(block, shared, rcond=SINGULAR)[0]
+    matrix = block if ridge is None else block + np.diag(ridge)
+    weights = np.linalg.lstsq(matrix, shared, rcond=SINGULAR)[0]
     left = variance - float(weights @ (2.0 * shared - block @ weights))
     return weights / size, max(0.0, left)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.detectors import equations
+from causewatch.detectors.equations import ridge_of
 from causewatch.discovery import LaggedMoments
 from causewatch.graph import CausalGraph
 from causewatch.kernels.regression import fit_from_covariance, fit_from_rows, lagged_columns
@@ -32,7 +32,8 @@ def fit_mechanisms(graph: CausalGraph, moments: LaggedMoments) -> dict[str, Mech
         columns = np.array(
             [link.lag * number + place[link.source] for link in links], dtype=np.intp
         )
-        weights, left = fit_from_covariance(covariance, place[target], columns, equations.RIDGE)
+        ridge = ridge_of(np.array([link.is_auto for link in links], dtype=np.bool_))
+        weights, left = fit_from_covariance(covariance, place[target], columns, ridge)
         variance = float(covariance[place[target], place[target]])
         explained = sum(
             weight * means[link.lag, place[link.source]]

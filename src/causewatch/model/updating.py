@@ -2,7 +2,7 @@
 
 The rows that a model was learnt from are gone; their lagged moments are not. New rows become ticks
 as before (same signals, same ticks, same lags), their moments are added to the old ones, and graph
-and mechanisms are learnt again from the sum. Limits come from the new ticks, which are there.
+and mechanisms are learnt again from the sum. Limits come from the new ticks and the old limits.
 
 What this gives is a *candidate*. The last part of the new recording is kept from it, and both
 models are run over that part. The candidate is accepted only if
@@ -28,8 +28,10 @@ from numpy.typing import NDArray
 
 from causewatch.data import TableSource, TimeTable, format_time, open_table
 from causewatch.data.table import Clock, Note, SourceFile
-from causewatch.detectors import GuardRanges, habits_of
+from causewatch.detectors import GuardRanges, Judged, Limits, habits_of, scores_of
+from causewatch.detectors.calibration import MERGE
 from causewatch.detectors.equations import LEAST_SPREAD
+from causewatch.detectors.tails import level_of_peaks
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import NotEnoughDataError, SettingError, TableError, listing
 from causewatch.model.account import Taken, findings_of
@@ -287,29 +289,55 @@ def _learnt(
 def _with_limits(
     lines: NormalModel, old: NormalModel, ticks: list[Floats], tell: LearnProgress
 ) -> NormalModel:
-    """Limits from the new ticks, for as many false alarms as the old model was meant to have.
+    """Limits for as many false alarms as the old model was meant to have.
 
-    The new ticks are also given as a second recording: coefficients are from old and new data
-    together, and it is with these that normal operation must stay below the limit.
+    They are learnt from the new ticks and pooled with the old ones, each by the length of what it
+    rests on. Coefficients come from old and new data together, and it is with these that the new
+    ticks must stay below the limit: where they do not, it is widened.
     """
-    assert old.watching.limits is not None
+    before = old.watching.limits
+    assert before is not None
     equations, limits, _ = prepare(
         lines.equations,
         ticks,
-        ticks,
+        [],
         centre=np.array([lines.centre[name] for name in lines.signals]),
         scale=np.array([max(lines.scale[name], 1e-300) for name in lines.signals]),
-        false_alarm_every=old.watching.limits.false_alarm_every,
+        false_alarm_every=before.false_alarm_every,
         progress=lambda share: tell("learning alarm limits", share),
     )
+    limits = _pooled(old, lines, limits)
+    usable = [rows for rows in ticks if len(rows) > equations.max_lag]
+    scores = scores_of(Judged(equations, usable), limits)
+    wider = max(1.0, level_of_peaks(scores, limits.false_alarm_every, MERGE))
     watching = replace(
         lines.watching,
-        limits=limits,
+        limits=replace(limits, overall=limits.overall * wider),
         curves=equations.curves,
         switches=equations.switches,
         spread=equations.spread,
     )
     return replace(lines, watching=watching)
+
+
+def _pooled(old: NormalModel, lines: NormalModel, limits: Limits) -> Limits:
+    """New limits pooled with old ones of the same statistic, on a log scale."""
+    before = old.watching.limits
+    assert before is not None
+    share = before.supported / (before.supported + limits.supported)
+    number = {link: k for k, link in enumerate(old.graph)}
+    kept = [(k, number[link]) for k, link in enumerate(lines.graph) if link in number]
+    mine, theirs = np.array(kept, dtype=np.intp).reshape(-1, 2).T
+    places = {(family, memory): place for family, memory, place in before.layout.blocks}
+    statistics = limits.statistics.copy()
+    for family, memory, place in limits.layout.blocks:
+        if (family, memory) not in places:
+            continue
+        was = (before.statistics * before.overall)[places[family, memory]] / limits.overall
+        block = statistics[place]
+        at, from_ = (mine, theirs) if family == "coefficient" else (slice(None), slice(None))
+        block[at] = np.exp((1.0 - share) * np.log(block[at]) + share * np.log(was[from_]))
+    return replace(limits, statistics=statistics, supported=limits.supported + before.supported)
 
 
 def _habits(

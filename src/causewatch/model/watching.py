@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,9 @@ from causewatch.detectors import (
     calibrate,
     scores_of,
 )
+from causewatch.detectors.curves import choose_curves
 from causewatch.detectors.equations import Bends, Rescales
+from causewatch.detectors.switches import find_switches
 from causewatch.detectors.tails import cluster_peaks
 from causewatch.errors import NotEnoughDataError
 
@@ -139,7 +141,17 @@ def prepare(
             f" {LEAST_TICKS} in a row are needed: give a longer recording or a shorter --every."
         )
         raise NotEnoughDataError(msg)
+    curves = choose_curves(equations, usable)
+    if curves is not None:
+        equations = replace(equations, curves=curves, spread=curves.spread)
+    equations = replace(equations, switches=find_switches(equations, usable))
     normal = parts_of(equations, usable)
+    if not any(len(rows) > equations.max_lag for part in normal for rows in part.stretches):
+        msg = (
+            f"{sum(map(len, stretches))} ticks are too few to learn alarm limits for lags up to"
+            f" {equations.max_lag} ticks from; give a longer recording or a shorter --max-lag."
+        )
+        raise NotEnoughDataError(msg)
 
     def calibrated(second: Sequence[Judged] = ()) -> Limits:
         return calibrate(
@@ -162,9 +174,22 @@ def prepare(
         ticks=len(before),
         alarms=len(cluster_peaks(np.nan_to_num(before), 1.0, MERGE)),
         share=float(np.mean(np.nan_to_num(before) > 1.0)),
-        factor=moved.overall / limits.overall,
+        factor=_moved(limits, moved),
     )
     return equations, moved, fared
+
+
+def _moved(before: Limits, after: Limits) -> float:
+    """By what factor limits have moved: the median over the statistics that both have."""
+    one, two = (
+        {
+            (family, memory): limits.statistics[place] * limits.overall
+            for family, memory, place in limits.layout.blocks
+        }
+        for limits in (before, after)
+    )
+    ratios = [two[key] / one[key] for key in one if key in two]
+    return float(np.median(np.concatenate(ratios)))
 
 
 def _cut(stretches: Sequence[Floats], parts: int) -> list[list[Floats]]:

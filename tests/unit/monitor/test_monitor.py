@@ -245,7 +245,7 @@ def test_starting_up_raises_nothing(model):
 
 def test_a_fault_is_raised_named_and_cleared(model):
     rows = plant(700, 5)
-    rows[200:300, E] += 8.0
+    rows[200:300, E] += 11.0
     story = watch(model, rows)
     ((when, alarm),) = story.raised()
     assert when == 200
@@ -263,7 +263,7 @@ def test_a_fault_is_raised_named_and_cleared(model):
 
 def test_ids_follow_from_model_stream_and_time(model):
     rows = plant(220, 5)
-    rows[200:, E] += 8.0
+    rows[200:, E] += 11.0
     first, again = (watch(model, rows).raised()[0][1] for _ in range(2))
     other = watch(cw.Monitor(model, stream="line 2"), rows).raised()[0][1]
     assert first.id == again.id == alarm_id(fingerprint(model), "", 200 * 10**9)
@@ -272,10 +272,11 @@ def test_ids_follow_from_model_stream_and_time(model):
 
 def test_an_alarm_is_explained_by_its_first_ticks(model):
     """However long it lasts, and although what came before has left the ring."""
-    rows = plant(700, 5)
-    rows[200:, E] += 8.0
+    rows = plant(850, 5)
+    rows[200:500, E] += 11.0
     story = watch(cw.Monitor(model, describe=describe), rows)
     told = [alarm for _, _, alarm in story.events]
+    assert not told[-1].on
     assert told[-1].updated_at > (200 + monitor_module.OPENING) * 10**9
     assert told[-1].course.time[0] < 200 * 10**9
     assert story.monitor.course.time[0] > 200 * 10**9
@@ -284,9 +285,9 @@ def test_an_alarm_is_explained_by_its_first_ticks(model):
 
 
 def test_a_spoofed_signal_keeps_its_alarm_until_it_is_released(model):
-    """E no longer follows D while D is 8 too high."""
+    """E no longer follows D while D is 11 too high."""
     rows = plant(900, 5)
-    rows[200:500, D] += 8.0
+    rows[200:500, D] += 11.0
     story = watch(model, rows)
     assert story.on[200:500].all()
     assert not story.on[:200].any()
@@ -361,7 +362,7 @@ def test_a_sensor_that_dies_never_blames_its_neighbour(model, dead, seed):
 def test_a_fault_elsewhere_is_seen_and_named_while_a_sensor_is_dead(model):
     rows = plant(600, 4)
     rows[100:, B] = np.nan
-    rows[400:500, E] += 8.0
+    rows[400:500, E] += 11.0
     story = watch(cw.Monitor(model, describe=describe), rows)
     ((when, alarm),) = story.raised()
     assert when == 400
@@ -391,13 +392,15 @@ def test_a_stuck_sensor_is_frozen_and_named(model):
     assert story.on[250:].all()
 
 
-def test_a_stuck_sensor_is_the_cause_although_another_one_stands_out(model):
+@pytest.mark.parametrize("seed", range(1000, 1004))
+def test_a_stuck_sensor_is_the_cause_although_another_one_stands_out(model, seed):
     """D stands still, so E no longer follows it."""
-    rows = plant(300, 5)
-    rows[200:, D] = rows[200, D]
+    rows = plant(100, seed)
+    rows[30:, D] = rows[30, D]
     story = watch(cw.Monitor(model, describe=describe), rows)
     assert story.monitor.health["D"].state == "frozen"
-    assert "D" in [cause.signal for cause in story.events[-1][2].causes[:2]]
+    assert story.blamed == {"E"}
+    assert story.events[-1][2].causes[0].signal == "D"
 
 
 def test_all_sensors_dead_is_survived(model):
@@ -459,7 +462,7 @@ def test_what_is_odd_alone_for_hours_becomes_a_matter_of_health(model, signal, b
 
 def test_after_a_gap_nothing_is_judged_until_the_lags_are_filled(model):
     rows = plant(400, 5)
-    rows[150:, E] += 8.0
+    rows[150:, E] += 11.0
     times = np.arange(400)
     times[200:] += 1000
     story = watch(model, rows, times.tolist())
@@ -473,7 +476,7 @@ def test_after_a_gap_nothing_is_judged_until_the_lags_are_filled(model):
 @pytest.mark.xfail(reason="statistics that start from zero look like an end of the trouble")
 def test_trouble_that_outlasts_a_gap_is_one_alarm(model):
     rows = plant(300, 5)
-    rows[150:, E] += 8.0
+    rows[150:, E] += 11.0
     times = np.arange(300)
     times[200:] += 1000
     story = watch(model, rows, times.tolist())
@@ -487,7 +490,7 @@ def test_trouble_that_outlasts_a_gap_is_one_alarm(model):
 def test_what_was_marked_as_normal_no_longer_alarms_and_anything_else_does(model):
     def disturbed(signal):
         rows = plant(500, 11)
-        rows[50:100, signal] += 8.0
+        rows[50:100, signal] += 11.0
         return rows
 
     story = watch(model, disturbed(E))
@@ -531,7 +534,7 @@ def test_a_guard_marked_as_normal_far_out_still_watches(model):
 
 def test_shelved_signals_raise_nothing_until_the_shelf_expires(model):
     rows = plant(300, 11)
-    rows[50:, E] += 8.0
+    rows[50:, E] += 11.0
     monitor = cw.Monitor(model)
     monitor.alarms.shelve(["E"], until=200 * 10**9, by="Ann", at=0)
     story = watch(monitor, rows)
@@ -545,7 +548,7 @@ def test_shelved_signals_raise_nothing_until_the_shelf_expires(model):
 
 def test_reset_forgets_everything(model):
     rows = plant(260, 5)
-    rows[200:, E] += 8.0
+    rows[200:, E] += 11.0
     story = watch(model, rows)
     monitor = story.monitor
     monitor.alarms.mark_normal(story.raised()[0][1].id, by="Ann", at=story.ticks[-1].time)
@@ -567,7 +570,7 @@ def test_the_state_of_another_model_is_refused(model, averaging):
 
 def test_a_restored_monitor_goes_on_under_the_name_of_its_stream(model):
     rows = plant(220, 5)
-    rows[210:, E] += 8.0
+    rows[210:, E] += 11.0
     whole = watch(cw.Monitor(model, stream="line 2"), rows)
     first = watch(cw.Monitor(model, stream="line 2"), rows[:200]).monitor
     second = cw.Monitor(model)
@@ -578,7 +581,7 @@ def test_a_restored_monitor_goes_on_under_the_name_of_its_stream(model):
 
 def test_a_snapshot_is_not_touched_by_what_comes_after(model):
     rows = plant(300, 5)
-    rows[100:200, E] += 8.0
+    rows[100:200, E] += 11.0
     monitor = watch(model, rows[:150]).monitor
     saved = monitor.snapshot()
     after = watch(monitor, rows[150:])

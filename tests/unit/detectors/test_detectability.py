@@ -1,0 +1,166 @@
+"""Detectability: the figures are true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import causewatch as cw
+from causewatch.detectors import InnovationDetector, Layout
+from causewatch.detectors.detectability import WITHIN, detectability
+from causewatch.errors import SettingError
+from causewatch.simulate import Fault, random_system
+
+RUNS, BEFORE = 40, 200
+
+
+@pytest.fixture(scope="module")
+def plant():
+    return random_system(4, links=4, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model(plant):
+    return cw.learn(plant.simulate(3000, seed=2).values, every=1.0, max_lag=3)
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    return detectability(model.equations, model.watching.limits)
+
+
+def noticed(model, rows):
+    """Whether the score passes the limit in the ticks after the quiet beginning."""
+    detector = InnovationDetector(model.equations, model.watching.limits)
+    scores = [detector.update(row, new_stretch=k == 0).score for k, row in enumerate(rows)]
+    return max(score or 0.0 for score in scores[BEFORE:]) > 1.0
+
+
+@pytest.fixture(scope="module")
+def quiet(plant, model):
+    """Normal rows in which the model sees nothing."""
+    long = plant.simulate(3 * RUNS * (BEFORE + WITHIN), seed=3).values
+    pieces = np.array_split(long, 3 * RUNS)
+    return [rows for rows in pieces if not noticed(model, rows)][:RUNS]
+
+
+def share_noticed(model, quiet, signal, error):
+    hits = 0
+    for rows in quiet:
+        moved = rows.copy()
+        moved[BEFORE:, signal] += error
+        hits += noticed(model, moved)
+    return hits / len(quiet)
+
+
+@pytest.mark.parametrize("kind", ["bias", "drift"])
+def test_sensor_faults_are_noticed_half_of_the_time_at_the_figure(model, found, quiet, kind):
+    shape = np.ones(WITHIN) if kind == "bias" else np.arange(1.0, WITHIN + 1)
+    figures = getattr(found, kind)
+    shares = {
+        factor: [
+            share_noticed(model, quiet, signal, factor * figures[signal] * shape)
+            for signal in range(2)
+        ]
+        for factor in (0.5, 1.0, 1.3)
+    }
+    assert max(shares[0.5]) <= 0.2
+    assert 0.25 <= np.mean(shares[1.0]) <= 0.75
+    assert min(shares[1.3]) >= 0.7
+
+
+def test_mechanism_changes_are_noticed_half_of_the_time_at_the_figure(plant, model, found):
+    signal = int(np.argmin(found.mechanism))
+    size = float(found.mechanism[signal])
+
+    def share(factor):
+        fault = Fault(
+            "mechanism", plant.signals[signal], BEFORE, BEFORE + WITHIN, size=factor * size
+        )
+        runs = [
+            plant.simulate(BEFORE + WITHIN, seed=100 + k, faults=[fault]).values
+            for k in range(RUNS)
+        ]
+        return float(np.mean([noticed(model, rows) for rows in runs]))
+
+    assert share(0.4) <= 0.3
+    assert 0.25 <= share(1.0) <= 0.8
+
+
+def test_figures_scale_with_the_signals_unit(model, found):
+    """A signal in other units has the same detectability in them."""
+    equations, limits = model.equations, model.watching.limits
+    unit = np.array([1000.0, 1.0, 0.01, 1.0])
+    other = replace(
+        equations,
+        coefficient=equations.coefficient * unit[equations.target] / unit[equations.source],
+        intercept=equations.intercept * unit,
+        spread=equations.spread * unit,
+    )
+    moved = replace(limits, centre=limits.centre * unit, scale=limits.scale * unit)
+    scaled = detectability(other, moved)
+    np.testing.assert_allclose(scaled.bias, found.bias * unit, rtol=1e-6)
+    np.testing.assert_allclose(scaled.drift, found.drift * unit, rtol=1e-6)
+    np.testing.assert_allclose(scaled.mechanism, found.mechanism, rtol=1e-6)
+
+
+def test_wider_limits_need_larger_changes(model, found):
+    limits = model.watching.limits
+    wider = detectability(model.equations, replace(limits, overall=1.5 * limits.overall))
+    assert np.all(wider.bias > found.bias)
+    assert np.all(wider.drift > found.drift)
+    assert np.all(wider.mechanism >= found.mechanism)
+
+
+def test_what_clipping_hides_is_never_noticed(model):
+    """Innovations count for 8 at most: limits beyond what they can reach are never passed."""
+    limits = replace(model.watching.limits, overall=1e6)
+    hidden = detectability(model.equations, limits)
+    assert np.isinf(hidden.bias).all()
+    assert np.isinf(hidden.drift).all()
+    assert np.isinf(hidden.mechanism).all()
+
+
+def test_more_time_notices_smaller_changes(model, found):
+    longer = detectability(model.equations, model.watching.limits, within=40)
+    assert np.all(longer.drift < found.drift)
+    assert np.all(longer.bias <= found.bias * 1.05)
+
+
+def test_an_effect_can_give_its_cause_away(model):
+    """A signal whose own limits are out of reach is seen by what it should have caused."""
+    limits = model.watching.limits
+    layout = limits.layout
+    blind = limits.statistics.copy()
+    for family, _, place in layout.blocks:
+        if family != "coefficient":
+            blind[place.start] = 1e9
+    equations = model.equations
+    children = set(equations.target[equations.source == 0].tolist()) - {0}
+    assert children
+    seen = detectability(equations, replace(limits, statistics=blind), signals=[0])
+    assert np.isfinite(seen.bias[0])
+    assert np.isnan(seen.bias[1:]).all()
+
+
+def test_a_signal_without_causes_has_no_mechanism(model):
+    equations = model.equations
+    none = np.empty(0, dtype=np.intp)
+    bare = replace(equations, source=none, target=none, lag=none, coefficient=np.empty(0))
+    limits = model.watching.limits
+    layout = Layout(4, 0, limits.layout.means, limits.layout.variances, ())
+    bare_limits = replace(
+        limits, layout=layout, statistics=limits.statistics[: layout.size], links=np.empty(0)
+    )
+    found = detectability(bare, bare_limits)
+    assert np.isinf(found.mechanism).all()
+    assert np.isfinite(found.bias).all()
+
+
+def test_the_same_model_gives_the_same_figures(model, found):
+    again = detectability(model.equations, model.watching.limits, signals=[2])
+    assert again.bias[2] == found.bias[2]
+    with pytest.raises(SettingError, match="at least 1"):
+        detectability(model.equations, model.watching.limits, within=0)
