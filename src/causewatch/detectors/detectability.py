@@ -12,9 +12,9 @@ the change moves the innovations of the signal and of what it acts on by an amou
 the coefficients; the statistics of the moved innovations, clipped as in the detector, are held
 against their limits.
 
-Taken for simple: mechanisms count as straight lines; a bias or drift is
-looked for only in the few mechanisms where it shows most, and there only in the coefficients of the
-links from the signal at fault.
+Taken for simple: mechanisms count as straight lines; a bias or drift is looked for only in the few
+mechanisms where it shows most, and there only in the coefficients of the links from the signal at
+fault; the change of a mechanism only in the coefficients of its strongest links.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ BOUND = 5.0
 """Simulated signals stay within so many standard deviations, even if the model is unstable."""
 PLACES = 4
 """Mechanisms in which the change of a sensor is looked for, at most."""
+LINKS = 8
+"""Links into a signal whose coefficients are looked at when its mechanism changes, at most."""
 SIZES = (0.125, 2048.0)
 """Smallest and largest change tried, as the largest innovation it makes."""
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0)
@@ -301,20 +303,24 @@ def _mechanism(windows: _Windows, signal: int) -> float:
     place, ticks = windows.place(signal), windows.ticks
     source = equations.source[links]
     weight = equations.coefficient[links] * limits.scale[source]
-    normal = windows.causes(links)
     after = _effects(windows, signal)
     ways = _late(after[:, source].T, equations.lag[links]) / limits.scale[source][:, None]
+    back = weight @ ways  # by which ways what the signal has lost comes back to it
+    normal = np.tensordot(weight, windows.causes(links), axes=1)
+    strong = np.sort(np.argsort(-np.abs(weight))[:LINKS])
+    causes = windows.causes(links[strong])
 
     def passed(size: float) -> NDArray[np.bool_]:
-        causes = normal.copy()
         shift, error = np.empty(ticks.shape), np.zeros(ticks.shape)
+        moved = causes.copy()
         for t in range(windows.within):
             # What the signal has lost so far is missing in its causes, too: its own past, and
             # whatever it acts on.
-            causes[:, :, t] += ways[:, t:0:-1] @ error[:, :t].T
-            shift[:, t] = -size * (weight @ causes[:, :, t])
-            error[:, t] = shift[:, t] + weight @ (causes[:, :, t] - normal[:, :, t])
-        return place.passed(shift / equations.spread[signal], links, causes)
+            missing = error[:, :t] @ back[t:0:-1]
+            moved[:, :, t] += ways[strong, t:0:-1] @ error[:, :t].T
+            shift[:, t] = -size * (normal[:, t] + missing)
+            error[:, t] = shift[:, t] + missing
+        return place.passed(shift / equations.spread[signal], links[strong], moved)
 
     return _smallest(passed, SHARES)
 

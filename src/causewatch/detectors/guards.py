@@ -18,10 +18,9 @@ Floats = NDArray[np.float64]
 
 MARGIN = 0.5
 """How far outside its range a signal may go, as a share of the range."""
+LARGEST = 1e12
 LEAST_MARGIN = 1e-3
 """The same as a share of the value's size, for signals without any range."""
-HIGHEST = 10.0
-"""Largest evidence of a guard: how far outside says little about how bad it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +57,14 @@ class Guards:
 
     def update(self, values: Floats) -> Floats:
         """Evidence of each signal: above 1 outside its range; NaN where it is missing."""
+        values = np.where(np.isfinite(values), values, np.nan)
         self._value = np.where(np.isfinite(values), values, self._value)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             outside = np.maximum(self._low - values, values - self._high) / self._margin
-        return np.asarray(np.clip(outside, 0.0, HIGHEST))
+        outside = np.clip(outside, 0.0, LARGEST)
+        # Beyond the limit only the order of magnitude counts: a switch from 1 to 2 may be hundreds
+        # of margins away.
+        return np.asarray(np.where(outside > 1.0, 1.0 + np.log(np.maximum(outside, 1.0)), outside))
 
     def expected(self) -> Floats:
         """The middle of each range."""

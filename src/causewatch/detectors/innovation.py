@@ -40,6 +40,7 @@ DRIFT_RATE = 5e-4
 CLIP = 8.0
 """Innovations beyond this count as this: one wild value must not fill the long memories."""
 SQUARE_CLIP = 16.0
+LEVEL_CLIP = 1e3
 CAUSE_CLIP = 4.0
 """The same for causes: an odd cause alone does not speak against the mechanism."""
 ACCEPTED = 16
@@ -267,7 +268,9 @@ class InnovationDetector:
         table[: self._mean_blocks] = clipped
         table[self._mean_blocks : self._mean_blocks + self._variance_blocks] = squares
         if self._level_at >= 0:
-            level = clipped + np.add.reduce(self._own * self._levels)
+            # Not clipped as the others are: an offset must be remembered at its full size.
+            whole_size = np.minimum(np.maximum(innovation, -LEVEL_CLIP), LEVEL_CLIP)
+            level = whole_size + np.add.reduce(self._own * self._levels)
             if not whole:
                 level = np.where(known, level, self._levels[0])
             self._levels[1:] = self._levels[:-1]

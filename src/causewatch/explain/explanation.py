@@ -188,7 +188,7 @@ def _named(ranking: Ranking, share: Floats, order: Sequence[int]) -> list[int]:
     both = len(pair) == 2 and float(share[pair].sum()) >= TOGETHER
     strong = all(ranking.own[k] >= AT_LIMIT * STRONG**2 for k in pair)
     # One that explains much of the other is its origin, not its companion.
-    apart = all(ranking.explained.get((a, b), 0.0) < 0.5 for a, b in (pair, pair[::-1]) if both)
+    apart = both and all(ranking.explained.get((a, b), 0.0) < 0.5 for a, b in (pair, pair[::-1]))
     if both and strong and apart and share[pair[1]] > COMPANION:
         return list(pair)
     return [order[0]] if share[order[0]] >= SURE else []

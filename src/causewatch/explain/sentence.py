@@ -76,7 +76,8 @@ def change_of(
     at = int(course.time[onset]) if len(course) else 0
     if column >= context.equations.signals:
         return _guard(name, course, ranking, column)
-    if ranking.frozen[column] > 0.5 * ranking.own[column]:
+    stands = ranking.frozen[column] > 0.5 * ranking.own[column]
+    if stands and np.isfinite(values[stop - 1]):
         same = values[:stop] == values[stop - 1]
         first = stop - 1 - int(np.argmin(same[::-1])) + 1 if not same.all() else 0
         return Change(name, "frozen", int(course.time[first]), after=float(values[stop - 1]))

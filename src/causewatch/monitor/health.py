@@ -135,6 +135,16 @@ class HealthWatch:
         self._set_limits()
 
     @property
+    def absent(self) -> Bools:
+        """Columns that have no value of their own for too long: stale or missing."""
+        return np.asarray((self._state == STALE) | (self._state == MISSING))
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing at all is wrong."""
+        return self._quiet
+
+    @property
     def now(self) -> Mapping[str, SignalHealth]:
         """The signals that are not well; `STREAM` stands for the stream as a whole."""
         return dict(self._now)

@@ -45,6 +45,8 @@ MOST_LINKS = 10
 """Broken links that an alarm names at most."""
 DRIFTED, UNDRIFTED = 1.0, 0.7
 """Drift, in spreads, from which on it is a matter of health, and below which it no longer is."""
+REFILLED = 32
+"""Ticks after a gap in which no alarm is cleared: the statistics begin again from nothing."""
 DRIFT_LOOK = 32
 """Drift is slow: it is looked at every so many ticks."""
 
@@ -136,6 +138,7 @@ class Monitor:
         self._patience = Patience(len(self._names), model.preprocessing.every)
         self._drifted = np.zeros(len(model.signals), dtype=np.bool_)
         self._ticks = 0
+        self._since_gap = REFILLED
         self._openings: dict[str, Course] = {}
         self._time: int | None = None
 
@@ -248,6 +251,7 @@ class Monitor:
             "drifted": self._drifted.copy(),
             "openings": {id: course.to_state() for id, course in self._openings.items()},
             "ticks": self._ticks,
+            "since_gap": self._since_gap,
             "time": self._time,
         }
 
@@ -274,6 +278,7 @@ class Monitor:
             id: Course.from_state(self._names, one) for id, one in state["openings"].items()
         }
         self._ticks = int(state["ticks"])
+        self._since_gap = int(state["since_gap"])
         self._time = state["time"]
 
     def _new_detector(self) -> InnovationDetector | PublishedDetector:
@@ -302,13 +307,19 @@ class Monitor:
         changes = self._health.update(
             row.time, row.columns, row.fresh, new_stretch=row.new_stretch, pace=row.pace
         )
-        found = self._detector.update(row.values, row.new_stretch)
+        values = row.values
+        if not self._health.well:
+            # What a dead sensor last showed is no cause of anything.
+            values = np.where(self._health.absent[: len(values)], np.nan, values)
+        self._since_gap = 0 if row.new_stretch else self._since_gap + 1
+        found = self._detector.update(values, row.new_stretch)
         score, signals, expected, innovation = self._assemble(found, row)
         limit = self._settling.limit(score) if score is not None else 1.0
         if changes:
             self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
         self._recorder.add(row.time, score, row.columns, expected, innovation, signals)
-        events = self._policy.update(row.time, score, signals, limit=limit)
+        hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
+        events = self._policy.update(row.time, score, signals, hold, limit)
         if score is not None:
             events, more = self._settle(row.time, score, signals, events)
             changes += more
@@ -359,7 +370,9 @@ class Monitor:
             drift = np.abs(self._detector.drift)
             far = drift > np.where(self._drifted, UNDRIFTED, DRIFTED)
             if (far != self._drifted).any():
-                changes += self._note_drift(time, drift, far)
+                noted = self._note_drift(time, drift, far)
+                self._policy.health(time, {c.now.signal: _problem(c.now) for c in noted})
+                changes += noted
         return events, changes
 
     def _note_drift(self, time: int, drift: Floats, far: NDArray[np.bool_]) -> list[HealthChange]:

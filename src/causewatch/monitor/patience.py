@@ -14,8 +14,6 @@ Floats = NDArray[np.float64]
 HOURS = 8.0
 LEAST_TICKS = 500
 """A signal may be odd alone for this long: at least so many hours and so many ticks."""
-NEAR = 0.7
-"""Another signal above this share of its limit is company."""
 
 
 class Patience:
@@ -41,7 +39,7 @@ class Patience:
             return None
         known = np.nan_to_num(signals)
         loudest = int(np.argmax(known))
-        company = np.count_nonzero(known > NEAR) > 1
+        company = np.count_nonzero(known > 1.0) > 1
         if company or loudest != self._signal:
             self._signal, self._ticks = -1 if company else loudest, 0
             return None

@@ -180,6 +180,8 @@ def test_parts_of_a_source_are_cut_at_rows():
 
 
 class TestCommand:
+    """What the command line does with an update."""
+
     @pytest.fixture
     def files(self, model, tmp_path):
         model.save(tmp_path / "old.cwm")
