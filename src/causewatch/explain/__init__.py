@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Callable(ModuleType):
-    """This package has the name of its main function, so ``causewatch.explain`` must be both."""
+    """A package with the name of its main function: ``causewatch.explain`` must be both."""
 
     def __call__(self, *given: Any, **named: Any) -> Explanation:
         """See `causewatch.explain.explain`."""

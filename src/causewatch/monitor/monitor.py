@@ -314,7 +314,7 @@ class Monitor:
         self._since_gap = 0 if row.new_stretch else self._since_gap + 1
         found = self._detector.update(values, row.new_stretch)
         score, signals, expected, innovation = self._assemble(found, row)
-        limit = self._settling.limit(score) if score is not None else 1.0
+        limit = self._settling.limit(found.score) if found.score is not None else 1.0
         if changes:
             self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
         self._recorder.add(row.time, score, row.columns, expected, innovation, signals)
