@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 NAN = math.nan
-CLIP, SQUARE_CLIP, CAUSE_CLIP = 8.0, 16.0, 4.0
+CLIP, SQUARE_CLIP, LEVEL_CLIP, CAUSE_CLIP = 8.0, 16.0, 1e3, 4.0
 NEAR, LEANS, MOST_PERSISTENCE = 0.7, 0.5, 0.99
 FAMILIES = ("mean", "variance", "coefficient", "level")
 
@@ -72,7 +72,7 @@ class NaiveDetector:
     def cause(self, source, lag, values):
         """Value of a cause, and whether it was missing; NaN where the stretch had not begun."""
         if lag == 0:
-            return values[source], math.isnan(values[source])
+            return values[source], not math.isfinite(values[source])
         if lag > len(self.past):
             return NAN, False
         return self.past[lag - 1][source]
@@ -80,7 +80,14 @@ class NaiveDetector:
     def leans(self, link):
         """Whether the target cannot be judged without the source."""
         source, target, _, coefficient = self.links[link]
-        return abs(coefficient) * self.spread[source] / self.spread[target] > LEANS
+        return abs(coefficient) * self.scale[source] / self.spread[target] > LEANS
+
+    def instead(self, signal, expected):
+        """What stands in for a missing value: what its causes say, within the usual."""
+        if math.isnan(expected):
+            return self.centre[signal]
+        away = expected - self.centre[signal]
+        return self.centre[signal] + between(away, CAUSE_CLIP * self.scale[signal])
 
     def update(self, values, new_stretch=False):
         """Score, evidence by signal and expected values of one tick."""
@@ -97,12 +104,14 @@ class NaiveDetector:
                 certain = certain and not (missing and self.leans(k))
             expected.append(total)
             left = (values[j] - total) / self.spread[j] - self.drift[j]
-            innovation.append(left if certain else NAN)
+            innovation.append(left if certain and math.isfinite(left) else NAN)
         self.innovation = innovation
         self.past.insert(
             0,
             [
-                (expected[j], True) if math.isnan(values[j]) else (values[j], False)
+                (values[j], False)
+                if math.isfinite(values[j])
+                else (self.instead(j, expected[j]), True)
                 for j in self.signals
             ],
         )
@@ -122,15 +131,15 @@ class NaiveDetector:
         if math.isnan(left):
             self.levels[j].insert(0, self.levels[j][0] if self.levels[j] else 0.0)
             return
-        left = between(left, CLIP)
         own = [(lag, c) for i, target, lag, c in self.links if i == j == target and lag > 0]
         size = sum(abs(c) for _, c in own)
         shrink = MOST_PERSISTENCE / size if size > MOST_PERSISTENCE else 1.0
-        level = left
+        level = between(left, LEVEL_CLIP)
         for lag, coefficient in own:
             if lag <= len(self.levels[j]):
                 level += shrink * coefficient * self.levels[j][lag - 1]
         self.levels[j].insert(0, level)
+        left = between(left, CLIP)
         for family, memory, one in self.statistic:
             if family == "coefficient":
                 if self.links[one][1] != j:

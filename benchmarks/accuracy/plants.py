@@ -40,6 +40,10 @@ TEP_PLACES = {
 }
 """Where each fault acts, by column number counted from 1; the source is the data's own README."""
 TEP_ONSET = 160
+TEP_FALSE_ALARM_EVERY = "10d"
+"""The longest that limits are extrapolated to from the 480 ticks set aside for them. On the files
+developed on, one day (480 ticks) detects 0.946 and this 0.939; faults 3, 9 and 15, which are nearly
+normal operation, are above the limit 10 % of the time with the one and 2 % with the other."""
 SKAB_NORMAL = 400
 SKAB_LEFT_OUT = "other/2.csv"
 
@@ -151,6 +155,7 @@ def tep_table(folder: Path, name: str) -> TimeTable:
 def tep_model(folder: Path, **how: object) -> cw.NormalModel:
     """Learnt from ``d00``, limits from the first half of ``d00_te``."""
     second = rows_of(tep_table(folder, "d00_te"), 0, 480)
+    how = {"false_alarm_every": TEP_FALSE_ALARM_EVERY} | how
     return cw.learn(tep_table(folder, "d00"), calibrate=second, **how)  # type: ignore[arg-type]
 
 

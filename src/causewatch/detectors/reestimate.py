@@ -33,7 +33,7 @@ def reestimate(
     equations
         The mechanisms.
     values
-        The last ticks in order, NaN where missing or not yet seen.
+        The last ticks in order, NaN where not yet seen; what is not finite is missing.
     innovation
         Of the same ticks, in spreads.
     centre, scale
@@ -42,6 +42,7 @@ def reestimate(
     reach = equations.max_lag
     rows = np.arange(reach, len(values))
     weight = np.exp((rows - len(values) + 1) / MEMORY)
+    values = np.where(np.isfinite(values), values, np.nan)
     standard = np.clip((values - centre) / scale, -CAUSE_CLIP, CAUSE_CLIP)
     change = np.zeros(len(equations.source))
     bounds = np.flatnonzero(np.diff(equations.target, prepend=-1, append=-2))

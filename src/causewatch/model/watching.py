@@ -153,18 +153,22 @@ def prepare(
         )
         raise NotEnoughDataError(msg)
 
-    def calibrated(second: Sequence[Judged] = ()) -> Limits:
+    second = [rows for rows in apart if len(rows) > equations.max_lag]
+    tell = progress or (lambda share: None)
+    whole = 2 if second else 1  # how often limits are learnt
+
+    def calibrated(judged: Sequence[Judged] = ()) -> Limits:
+        done = 1 if judged else 0
         return calibrate(
             normal,
-            apart=second,
+            apart=judged,
             centre=centre,
             scale=scale,
             false_alarm_every=false_alarm_every,
-            progress=progress,
+            progress=lambda share: tell((done + share) / whole),
         )
 
     limits = calibrated()
-    second = [rows for rows in apart if len(rows) > equations.max_lag]
     if not second:
         return equations, limits, None
     judged = [Judged(equations, second)]

@@ -69,10 +69,6 @@ def test_limits_rise_with_the_time_between_false_alarms():
     assert {limits.supported for limits in found} == {400.0}
 
 
-@pytest.mark.xfail(
-    reason="a statistic with few excursions gets a higher limit if they are asked for more often",
-    strict=True,
-)
 def test_limits_rise_with_the_time_between_false_alarms_however_short():
     normal = noise(0, 800)
     often, rarely = limits_from(normal, 60.0), limits_from(normal, 200.0)

@@ -65,6 +65,37 @@ def test_collinear_columns_share_the_weight_whatever_their_units():
         )
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_ridge_is_rows_that_ask_for_nothing(seed):
+    rows, chosen = drawn(seed), np.array([1, 2, 4, 5])
+    ridge = np.array([0.0, 0.01, 1.0, 0.5])
+    weights, left = fit_from_covariance(covariance(rows), 0, chosen, ridge)
+    centred = rows - rows.mean(axis=0)
+    size = rows[:, chosen].std(axis=0)
+    design = np.concatenate([centred[:, chosen] / size, np.diag(np.sqrt(ridge * len(rows)))])
+    wanted = np.concatenate([centred[:, 0], np.zeros(len(chosen))])
+    expected = np.linalg.lstsq(design, wanted, rcond=None)[0] / size
+    assert_allclose(weights, expected, rtol=1e-8)
+    assert left == pytest.approx(np.var(rows[:, 0] - rows[:, chosen] @ expected), rel=1e-8)
+    plain, least = fit_from_covariance(covariance(rows), 0, chosen)
+    assert left > least
+    none, same = fit_from_covariance(covariance(rows), 0, chosen, np.zeros(4))
+    assert_allclose(none, plain, rtol=1e-9)
+    assert same == pytest.approx(least)
+
+
+def test_a_ridge_keeps_nearly_collinear_columns_small():
+    rng = np.random.default_rng(3)
+    cause, noise, other = rng.normal(size=(3, 200))
+    rows = np.column_stack([cause + 0.1 * noise, cause, cause + 1e-4 * other])
+    chosen = np.array([1, 2])
+    wild, least = fit_from_covariance(covariance(rows), 0, chosen)
+    tame, left = fit_from_covariance(covariance(rows), 0, chosen, np.full(2, 0.01))
+    assert np.abs(wild).max() > 5
+    assert_allclose(tame, 0.5, atol=0.01)
+    assert left < 1.1 * least
+
+
 def test_nothing_to_fit():
     rows = drawn(1)
     weights, left = fit_from_covariance(covariance(rows), 2, np.array([], dtype=np.intp))

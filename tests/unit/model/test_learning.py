@@ -148,15 +148,19 @@ def test_mechanisms_are_regressions_on_the_ticks():
     for target, mechanism in model.mechanisms.items():
         links = list(mechanism.coefficients)
         ends = np.arange(4, len(values))  # windows reach back twice the longest lag
-        columns = [values[ends - k.lag, int(k.source[1])] for k in links]
-        scale = np.array([*(column.std() for column in columns), 1.0])
-        design = np.column_stack([*columns, np.ones(len(ends))]) / scale
+        causes = np.column_stack([values[ends - k.lag, int(k.source[1])] for k in links])
+        mean, scale = causes.mean(axis=0), causes.std(axis=0)
         now = values[ends, int(target[1])]
-        solution = np.linalg.lstsq(design, now, rcond=None)[0] / scale
-        np.testing.assert_allclose(list(mechanism.coefficients.values()), solution[:-1], rtol=1e-6)
-        left = now - (design * scale) @ solution
+        # A ridge of a hundredth: so many ticks that ask for zero, but not of a signal's own past.
+        pull = np.diag([np.sqrt(0.01 * len(ends)) * (k.source != target) for k in links])
+        design = np.concatenate([(causes - mean) / scale, pull])
+        wanted = np.concatenate([now - now.mean(), np.zeros(len(links))])
+        solution = np.linalg.lstsq(design, wanted, rcond=None)[0] / scale
+        np.testing.assert_allclose(list(mechanism.coefficients.values()), solution, rtol=1e-6)
+        left = now - causes @ solution
         assert mechanism.spread == pytest.approx(left.std(), rel=1e-6)
-        assert mechanism.intercept == pytest.approx(solution[-1], rel=1e-6, abs=1e-9)
+        assert mechanism.intercept == pytest.approx(left.mean(), rel=1e-6, abs=1e-9)
+        assert mechanism.explained == pytest.approx(1 - left.var() / now.var(), abs=1e-6)
         assert model.centre[target] == pytest.approx(now.mean())
         assert model.scale[target] == pytest.approx(now.std())
 
@@ -372,7 +376,12 @@ def test_provenance(tmp_path):
     path = tmp_path / "normal.csv"
     named(stable(11, 3, 400)).write_csv(path)
     model = cw.learn(
-        path, every=2.0, alpha=0.01, now=NOW.astimezone(timezone(timedelta(hours=2))), seed=3
+        path,
+        every=2.0,
+        alpha=0.01,
+        now=NOW.astimezone(timezone(timedelta(hours=2))),
+        seed=3,
+        false_alarm_every="100s",
     )
     origin = model.provenance
     assert origin.created == "2026-05-06T07:08:09+00:00"
@@ -391,6 +400,7 @@ def test_provenance(tmp_path):
         "seed": 3,
         "every": 2.0,
         "max_lag": None,
+        "false_alarm_every": 100.0,
     }
     assert "tmp" not in str(origin.files)
 
@@ -420,10 +430,12 @@ def test_progress_is_told():
         "finding causes",
         "fitting mechanisms",
         "checking assumptions",
+        "learning alarm limits",
     ]
-    shares = [share for what, share in told if what == "finding causes"]
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
+    for step in ("finding causes", "learning alarm limits"):
+        shares = [share for what, share in told if what == step and share is not None]
+        assert shares == sorted(shares)
+        assert shares[-1] == pytest.approx(1.0)
 
 
 def test_the_input_stays_as_it_is():
@@ -469,8 +481,14 @@ def test_too_few_rows(rows):
         cw.learn(named(stable(1, 3, 300)[:rows]))
 
 
+@pytest.mark.parametrize("rows", [14, 29])
+def test_too_few_rows_for_alarm_limits(rows):
+    with pytest.raises(NotEnoughDataError, match=rf"^{rows} ticks are too few .* at least 30"):
+        cw.learn(named(stable(1, 3, 300)[:rows]))
+
+
 def test_hardly_enough_rows_are_a_problem():
-    model = cw.learn(named(stable(1, 3, 300)[:14]))
+    model = cw.learn(named(stable(1, 3, 300)[:30]))
     assert model.report[0].kind == "too_few_rows"
     assert model.report[0].severity == "problem"
 
