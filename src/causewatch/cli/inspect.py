@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from causewatch.cli.detect_summary import (
+    detectability_dicts,
+    print_detectability,
+    print_signal_detectability,
+)
 from causewatch.cli.options import Force, Json, Verbose
 from causewatch.cli.output import print_json, refuse_existing
 from causewatch.cli.summary import (
@@ -83,6 +88,7 @@ def inspect(
         _draw(known, graph, min_strength, model.stem)
     if as_json:
         about = model_dict(known) if signal is None else signal_dict(known, signal)
+        about["detectability"] = detectability_dicts(known, None if signal is None else [signal])
         print_json({"model": str(model)} | about)
         return
     screen = console()
@@ -92,6 +98,7 @@ def inspect(
         print_model(known, screen)
         if links:
             print_links(known.graph, known.preprocessing.every, screen, links)
+        print_detectability(known, screen)
         print_findings(known.report, screen, notes)
     if graph is not None:
         screen.print(f"Graph      {graph}")
@@ -133,3 +140,4 @@ def _print_signal(model: NormalModel, name: str, out: Console) -> None:
     out.print("Acts on" if effects else "Acts on nothing in the model")
     for link in effects:
         out.print(f"  {link}   strength {model.graph[link].value:+.2f}")
+    print_signal_detectability(model, name, out)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from causewatch.cli.detect_summary import detectability_dicts, print_detectability
 from causewatch.cli.options import Force, Json, Verbose
 from causewatch.cli.output import print_json, progress_of, refuse_existing
 from causewatch.cli.summary import (
@@ -16,7 +17,8 @@ from causewatch.cli.summary import (
     print_links,
     print_model,
 )
-from causewatch.errors import SettingError, shorten
+from causewatch.cli.update import check_paths, print_update, update_dict, update_model
+from causewatch.errors import SettingError, listing, shorten
 
 __all__ = ["register"]
 
@@ -132,6 +134,14 @@ def learn(
         Path | None,
         typer.Option(metavar="FILE", help="What is known about the plant (YAML or JSON)."),
     ] = None,
+    update: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL.cwm",
+            help="Add NORMAL to what this model was learnt from; written only if the candidate does"
+            " as well on recent data (exit code 1 if not).",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="For tests that draw random numbers.")] = 0,
     links: Annotated[int, typer.Option(metavar="N", min=0, help="How many links to print.")] = 15,
     notes: Annotated[bool, typer.Option("--notes", help="Print notes of the report too.")] = False,
@@ -143,7 +153,10 @@ def learn(
     from causewatch.data import parse_duration, parse_span
     from causewatch.model import learn as learn_model
 
-    refuse_existing([out], force)
+    if update is None:
+        refuse_existing([out], force)
+    else:
+        check_paths(update, out, force)
     if out.is_dir():
         msg = f"{str(out)!r} is a folder; name the file to write the model to."
         raise SettingError(msg)
@@ -156,6 +169,30 @@ def learn(
     if not out.absolute().parent.is_dir():
         msg = f"There is no folder {str(out.parent)!r} to write {out.name!r} to."
         raise SettingError(msg)
+    reading: dict[str, Any] = {
+        "time": time,
+        "time_format": time_format,
+        "labels": labels,
+        "ignore": _columns(ignore),
+        "exclude": [parse_span(span) for span in exclude or ()],
+        "separator": separator,
+        "decimal": decimal,
+    }
+    if update is not None:
+        fixed = {
+            "--preset": preset != "default",
+            "--every": every != "auto",
+            "--max-lag": max_lag != "auto",
+            "--alpha": alpha is not None,
+            "--method": method != "pcmci",
+            "--test": test != "linear",
+            "--fdr": fdr,
+            "--calibrate": bool(calibrate),
+            "--false-alarm-every": false_alarm_every is not None,
+            "--knowledge": knowledge is not None,
+        }
+        _update(update, normal, out, reading, as_json, [name for name, on in fixed.items() if on])
+        return
     with progress_of() as tell:
         model = learn_model(
             [str(path) for path in normal],
@@ -173,24 +210,44 @@ def learn(
             fdr=fdr,
             seed=seed,
             progress=tell,
-            time=time,
-            time_format=time_format,
-            labels=labels,
-            ignore=_columns(ignore),
-            exclude=[parse_span(span) for span in exclude or ()],
-            separator=separator,
-            decimal=decimal,
+            **reading,
         )
         model.save(out)
     if as_json:
-        print_json({"model": str(out)} | model_dict(model))
+        about = {"detectability": detectability_dicts(model)}
+        print_json({"model": str(out)} | model_dict(model) | about)
         return
     screen = console()
     print_model(model, screen)
     if links:
         print_links(model.graph, model.preprocessing.every, screen, links)
+    print_detectability(model, screen)
     print_findings(model.report, screen, notes)
     screen.print(f"Saved      {out}")
+
+
+def _update(
+    old: Path,
+    normal: list[Path],
+    out: Path,
+    reading: dict[str, Any],
+    as_json: bool,
+    fixed: list[str],
+) -> None:
+    """Update a model; exit code 1 if the candidate is rejected."""
+    if fixed:
+        msg = f"--update takes the old model's settings; leave out {listing(fixed)}."
+        raise SettingError(msg)
+    with progress_of() as tell:
+        result = update_model(old, normal, out, tell=tell, reading=reading)
+    if as_json:
+        print_json({"model": str(out) if result.accepted else None} | update_dict(result))
+    else:
+        print_update(result, console())
+        if result.accepted:
+            print(f"Saved      {out}")
+    if not result.accepted:
+        raise typer.Exit(1)
 
 
 def _lag(text: str) -> int | None:

@@ -29,7 +29,7 @@ from scipy.signal import lfilter
 from scipy.special import stdtrit
 
 from causewatch.detectors.equations import Equations
-from causewatch.detectors.innovation import CAUSE_CLIP, CLIP, SQUARE_CLIP, _own_past
+from causewatch.detectors.innovation import CAUSE_CLIP, CLIP, SQUARE_CLIP, own_past
 from causewatch.detectors.limits import Limits
 from causewatch.errors import SettingError
 
@@ -137,7 +137,7 @@ class _Windows:
         self.starts = starts
         self.ticks = starts[:, None] + np.arange(within)
         self.allowed = limits.statistics * limits.overall
-        self.own = _own_past(equations)
+        self.own = own_past(equations)
         self._places: dict[int, _Place] = {}
 
     @cached_property

@@ -30,7 +30,7 @@ from causewatch.detectors.evidence import Evidence, LinkChanges
 from causewatch.detectors.limits import Limits
 from causewatch.detectors.reestimate import reestimate
 
-__all__ = ["DRIFT_RATE", "InnovationDetector"]
+__all__ = ["DRIFT_RATE", "InnovationDetector", "own_past"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -81,7 +81,7 @@ class InnovationDetector:
         self._inverse = 1.0 / equations.spread
         self._cause_centre = limits.centre[equations.source]
         self._cause_inverse = 1.0 / limits.scale[equations.source]
-        self._own = _own_past(equations)
+        self._own = own_past(equations)
         self._leans = _leaning(equations, limits.scale)
         self._neighbours = _neighbours(equations)
         self._weights = layout.weights
@@ -336,7 +336,7 @@ class InnovationDetector:
             self._state[place][links] = 0.0
 
 
-def _own_past(equations: Equations) -> Floats:
+def own_past(equations: Equations) -> Floats:
     """Coefficients of each signal's own past by lag, shrunk where they would never forget."""
     own = np.zeros((max(1, equations.max_lag), equations.signals))
     auto = (equations.source == equations.target) & (equations.lag > 0)

@@ -54,7 +54,16 @@ from causewatch.preprocess import (
     paper_preprocessing,
 )
 
-__all__ = ["METHODS", "PRESETS", "LearnProgress", "learn"]
+__all__ = [
+    "METHODS",
+    "PRESETS",
+    "LearnProgress",
+    "discoverer_of",
+    "learn",
+    "least_lag",
+    "survey_of",
+    "take_moments",
+]
 
 log = logging.getLogger(__name__)
 
@@ -157,11 +166,11 @@ def learn(
     known = knowledge or Knowledge()
     if not isinstance(known, Knowledge):
         known = load_knowledge(known)
-    discoverer = _discoverer(method, preset, alpha, test, fdr, seed)
+    discoverer = discoverer_of(method, preset, alpha, test, fdr, seed)
     source = open_table(normal, **reading)
     second = None if calibrate is None else open_table(calibrate, **reading)
 
-    survey, sample, whole = _survey(source, preset, tell)
+    survey, sample, whole = survey_of(source, preset, tell)
     log.info("read %d rows in %d stretches", survey.rows, survey.stretches)
     if whole is not None:
         plan = paper_preprocessing(whole, every=every, max_lag=max_lag)
@@ -171,11 +180,11 @@ def learn(
     log.info("%d of %d signals kept", len(plan.signals), len(source.signals))
     log.info("ticks of %g s, lags up to %d: %s", plan.every, plan.max_lag, plan.reason)
     constraints = known.resolve(
-        plan.signals, plan.max_lag, _min_lag(discoverer), known=source.signals
+        plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
     )
 
     guarded = _guarded(survey, plan)
-    taken = _take_moments(source, plan, guarded, survey.rows, tell)
+    taken = take_moments(source, plan, guarded, survey.rows, tell)
     log.info("%d ticks, %d whole windows", taken.count, taken.moments.windows)
     graph = discoverer.discover(
         taken.ticks,
@@ -328,9 +337,10 @@ def _alpha(preset: str, test: str, alpha: float | None) -> float:
     return KNN_ALPHA if test == "knn" else DEFAULT_ALPHA
 
 
-def _discoverer(
+def discoverer_of(
     method: str | Discoverer, preset: str, alpha: float | None, test: str, fdr: bool, seed: int
 ) -> Discoverer:
+    """What finds the links, from the options of `learn`."""
     if not isinstance(method, str):
         return method
     level = _alpha(preset, test, alpha)
@@ -355,11 +365,12 @@ def _discoverer(
     )
 
 
-def _min_lag(discoverer: Discoverer) -> int:
+def least_lag(discoverer: Discoverer) -> int:
+    """The shortest lag that a discoverer looks at."""
     return discoverer.min_lag if isinstance(discoverer, Pcmci) else 1
 
 
-def _survey(
+def survey_of(
     source: TableSource, preset: str, tell: LearnProgress
 ) -> tuple[SurveyResult, list[Floats], TimeTable | None]:
     """First pass: the survey, a sample of rows, and for `paper` all rows."""
@@ -433,7 +444,7 @@ def _bare_watching(
     )
 
 
-def _take_moments(
+def take_moments(
     source: TableSource,
     plan: Preprocessing,
     guarded: tuple[str, ...],

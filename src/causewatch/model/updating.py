@@ -37,7 +37,13 @@ from causewatch.errors import NotEnoughDataError, SettingError, TableError, list
 from causewatch.model.account import Taken, findings_of
 from causewatch.model.comparing import Comparison, compare, in_favour, unlike_normal, worse
 from causewatch.model.fitting import fit_mechanisms
-from causewatch.model.learning import LearnProgress, _discoverer, _min_lag, _survey, _take_moments
+from causewatch.model.learning import (
+    LearnProgress,
+    discoverer_of,
+    least_lag,
+    survey_of,
+    take_moments,
+)
 from causewatch.model.normal import MOST_MOMENTS, NormalModel, Provenance, kept_moments
 from causewatch.model.watching import prepare
 from causewatch.preprocess import SurveyResult, TickSource
@@ -104,7 +110,7 @@ def update(
     old = _moments_of(model)
     moment = now or datetime.now(UTC)
     source = _opened(model, normal, reading)
-    survey, _, _ = _survey(source, "default", tell)
+    survey, _, _ = survey_of(source, "default", tell)
     _refuse_known_files(model, source)
     if recent is None:
         cut = round((1.0 - HELD_OUT) * survey.rows)
@@ -242,11 +248,11 @@ def _learnt(
 ) -> NormalModel:
     """A model from the old moments and a new recording."""
     plan, settings = model.preprocessing, model.provenance.settings
-    survey, _, _ = _survey(source, "default", tell)
+    survey, _, _ = survey_of(source, "default", tell)
     guarded = tuple(name for name in model.watching.guarded if name in set(source.signals))
-    new = _take_moments(source, plan, guarded, survey.rows, tell)
+    new = take_moments(source, plan, guarded, survey.rows, tell)
     taken = replace(new, moments=old.copy().merge(new.moments))
-    discoverer = _discoverer(
+    discoverer = discoverer_of(
         settings["method"], model.preset, settings["alpha"], settings["test"], settings["fdr"],
         settings["seed"],
     )  # fmt: skip
@@ -254,7 +260,7 @@ def _learnt(
         taken.ticks,
         taken.moments,
         constraints=model.knowledge.resolve(
-            plan.signals, plan.max_lag, _min_lag(discoverer), known=source.signals
+            plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
         ),
         progress=lambda share: tell("finding causes", share),
     )
