@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test bench docs clean
+.PHONY: help setup demo check test bench proof docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -26,12 +26,14 @@ $(VENV)/.bench: $(VENV)/.dev
 
 setup: $(VENV)/.dev ## everything needed to develop
 
-demo: $(VENV)/.core ## learn from a generated system and show its causal graph
-	$(BIN)/causewatch simulate random --out demo --rows 5000 --seed 7 --force
+demo: $(VENV)/.core ## learn from a generated system, show its causal graph, watch nine faults
+	$(BIN)/causewatch simulate random --out demo --rows 5000 --test-rows 4000 --seed 7 --force
 	$(BIN)/causewatch learn demo/normal.csv --out demo/model.cwm --links 20 --force
 	$(BIN)/causewatch inspect demo/model.cwm --graph demo/graph.svg --min-strength 0.1 --links 0 --force >/dev/null
 	$(BIN)/causewatch inspect demo/model.cwm --graph demo/graph.html --min-strength 0.1 --links 0 --force >/dev/null
-	@echo "Look at demo/graph.svg, or open demo/graph.html in a browser; the true links are in demo/graph.json."
+	$(BIN)/causewatch watch demo/model.cwm demo/test.csv --alarms demo/alarms.jsonl --scores demo/scores.csv --force
+	$(BIN)/causewatch explain demo/model.cwm demo/test.csv --from 2026-01-01T01:48 --to 2026-01-01T01:52 --report demo/alarm.html --force
+	@echo "Look at demo/graph.svg, open demo/graph.html and demo/alarm.html in a browser; the true causes are in demo/causes.json."
 
 check: $(VENV)/.dev ## linters, types, import rules
 	$(BIN)/ruff check .
@@ -48,6 +50,16 @@ bench: $(VENV)/.bench ## speed and memory, as ratios to peers
 	$(BIN)/python -m benchmarks.accuracy.links
 	$(BIN)/python -m benchmarks.accuracy.interval
 	$(BIN)/python -m benchmarks.accuracy.first_stage
+	$(BIN)/python -m benchmarks.speed.watching
+	$(BIN)/python -m benchmarks.accuracy.plants
+	$(BIN)/python -m benchmarks.accuracy.false_alarms
+	$(BIN)/python -m benchmarks.accuracy.causes
+	$(BIN)/python -m benchmarks.accuracy.ablation
+	$(BIN)/python -m benchmarks.accuracy.ablation --settings
+
+proof: $(VENV)/.bench ## long proofs: equality with the published method, a million rough rows
+	$(BIN)/python -m benchmarks.accuracy.published_equality
+	$(BIN)/python -m benchmarks.speed.soak
 
 docs: $(VENV)/.core ## regenerate what in docs/ is generated
 	$(BIN)/python docs/generate.py

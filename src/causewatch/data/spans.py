@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.errors import SettingError, shorten
@@ -50,14 +51,31 @@ def format_duration(seconds: float) -> str:
     '3 min'
     >>> format_duration(0.01)
     '10 ms'
+    >>> format_duration(50_000)
+    '13 h 53 min'
     """
     if seconds < 0:
         return "-" + format_duration(-seconds)
+    if seconds >= 10_000 and not any(
+        float(f"{seconds / size:.3g}") * size == seconds for size in (86400.0, 3600.0, 60.0)
+    ):
+        return _in_two_units(seconds)
     for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
         amount = seconds / size
         if amount >= 1 and (unit in ("s", "ms") or float(f"{amount:.3g}") * size == seconds):
             return f"{amount:.3g} {unit}" if amount < 1000 else f"{amount:.0f} {unit}"
     return f"{seconds / 1e-6:.3g} µs" if seconds else "0 s"
+
+
+def _in_two_units(seconds: float) -> str:
+    """A long duration that is not a round number of anything, to the nearest second unit."""
+    for (unit, size), (part, fine) in pairwise(
+        (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)),
+    ):
+        if seconds >= size:
+            whole, rest = divmod(round(seconds / fine) * fine, size)
+            return f"{whole} {unit} {rest // fine} {part}" if rest else f"{whole} {unit}"
+    return f"{seconds:.0f} s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ def level_of_peaks(series: Floats, every: float, apart: int) -> float:
         if len(found) < len(peaks):
             break
         peaks, threshold = found, candidate
-        if len(peaks) >= PEAKS:
+        if len(peaks) >= max(PEAKS, ticks / every):
             break
     count = len(peaks)
     if count < LEAST_PEAKS:
