@@ -68,7 +68,8 @@ def recording(kind: str, rows: int, system: int, seed: int) -> Floats:
     if kind == "tep":
         folder = data_folder()
         if folder is None:
-            raise SystemExit("The real recordings are absent: set CAUSEWATCH_DATA.")
+            msg = "The real recordings are absent: set CAUSEWATCH_DATA."
+            raise SystemExit(msg)
         return FittedVar(tep_table(folder, "d00").values).simulate(rows, seed)
     return random_system(10, max_lag=3, kind=kind, seed=system).simulate(rows, seed=seed).values
 

@@ -1,7 +1,7 @@
 """How well the default detector watches recordings of real and simulated plants.
 
-Usage: ``python -m benchmarks.accuracy.plants [--only tep,skab,batadal] [--develop]``. With ``--develop``
-only recordings are used that served to develop the detector, without it those that did not
+Usage: ``python -m benchmarks.accuracy.plants [--only tep,skab,batadal] [--develop]``. With
+``--develop`` only recordings are used that served to develop the detector, without it those that did not
 (Tennessee Eastman: ``dNN.dat`` against ``dNN_te.dat``; SKAB: ``other`` and ``valve2`` against
 ``valve1``, and all of them together as the leaderboard counts; BATADAL: nothing was developed on
 it). Limits come from normal data alone, before anything else is opened.
@@ -250,7 +250,9 @@ def skab(
     print(table(["experiments", "number", "F1", "false alarm rate", "missed"], rows))
     for limit in (0.5, 0.75, 1.0, 1.5, 2.0, 3.0):
         one = count((score > limit, labels) for score, labels in curve)
-        print(f"  score > {limit:4.2f}: F1 {one.f1:.3f}, false {one.far:.3f}, missed {1 - one.recall:.3f}")
+        print(
+            f"  score > {limit:4.2f}: F1 {one.f1:.3f}, false {one.far:.3f}, missed {1 - one.recall:.3f}"
+        )
     return found
 
 
@@ -297,7 +299,8 @@ def main() -> None:
     )
     folder = data_folder()
     if folder is None:
-        raise SystemExit("The real recordings are absent: set CAUSEWATCH_DATA.")
+        msg = "The real recordings are absent: set CAUSEWATCH_DATA."
+        raise SystemExit(msg)
     how = {"every": given.every, "max_lag": given.max_lag}
     for what in given.only.split(","):
         print(f"== {what}{' (developing)' if given.develop else ''}", flush=True)

@@ -53,6 +53,7 @@ from causewatch.preprocess import (
     default_preprocessing,
     paper_preprocessing,
 )
+from causewatch.preprocess.findings import plural
 
 __all__ = [
     "METHODS",
@@ -84,6 +85,8 @@ FALSE_ALARM_EVERY = 86_400.0
 """Seconds between two false alarms where times are known; else half of the recording."""
 MOST_EXTRAPOLATED = 10.0
 """Limits are set for a time of at most so many times the length of the normal recording."""
+ODD_SHARE, ODD_FACTOR = 0.05, 1.5
+"""A second recording above the limits for longer, or that moves them further, is looked at twice."""
 GAP = 5.0
 """A new stretch begins after so many intervals without a row."""
 LearnProgress = Callable[[str, float | None], None]
@@ -256,6 +259,9 @@ def _with_limits(
     plan = model.preprocessing
     apart: list[Floats] = []
     if second is not None:
+        for name in plan.signals:
+            if name not in second.signals:
+                raise UnknownNameError(name, "signal in the --calibrate recording", second.signals)
         last = LastRows(_most_ticks(len(plan.signals)))
         for chunk in TickSource(second, plan).chunks():
             last.update(chunk)
@@ -310,19 +316,21 @@ def _limit_findings(
             )
         )
     if fared is not None:
-        often = fared.ticks / max(1, fared.alarms) < 0.5 * min(
-            limits.false_alarm_every, limits.supported
-        )
+        odd = fared.share > ODD_SHARE or fared.factor > ODD_FACTOR
         findings.append(
             Finding(
                 kind="calibration",
-                severity="warning" if often and fared.alarms > 1 else "info",
+                severity="warning" if odd else "info",
                 text=f"In the second recording ({format_duration(fared.ticks * every)}) limits from"
-                f" the first one alone would have raised {fared.alarms} alarms and been passed"
-                f" {fared.share:.1%} of the time; it moved them by a factor of {fared.factor:.2f}.",
-                meaning="The second recording decides the limits.",
-                remedy="If it moved them much, the two recordings differ: learn from both."
-                if often
+                f" the first one alone would have raised {plural(fared.alarms, 'alarm')} and been"
+                f" passed {fared.share:.1%} of the time; it moved them by a factor of"
+                f" {fared.factor:.2f}.",
+                meaning="The second recording decides the limits; if it is not normal, what is"
+                " wrong in it will not be noticed."
+                if odd
+                else "The second recording decides the limits.",
+                remedy="Make sure that it is normal operation; if it is, learn from both."
+                if odd
                 else "",
             )
         )

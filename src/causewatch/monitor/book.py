@@ -60,7 +60,7 @@ class AlarmBook:
         self._tick = 0  # ticks so far
         self._streak = 0  # ticks in a row that speak for a new alarm
         self._onset = 0  # time of the first of them
-        self._limit = 1.0  # what evidence is held against at this tick
+        self._limit: NDArray[np.float64] | float = 1.0  # what evidence is held against at this tick
         self._cool_until = 0  # last tick of the cool-down
         self._anomalies: list[Track] = []  # oldest first, as are the others
         self._health: dict[str, Track] = {}

@@ -134,7 +134,7 @@ class Monitor:
             health_only=(STREAM,),
         )
         self._recorder = Recorder(self._names, RECORDED)
-        self._settling = Settling()
+        self._settling = Settling(len(self._names), len(model.signals))
         self._patience = Patience(len(self._names), model.preprocessing.every)
         self._drifted = np.zeros(len(model.signals), dtype=np.bool_)
         self._ticks = 0
@@ -246,7 +246,7 @@ class Monitor:
             "health": self._health.snapshot(),
             "policy": self._policy.snapshot(),
             "recorder": self._recorder.snapshot(),
-            "settling": self._settling.peak,
+            "settling": self._settling.snapshot(),
             "patience": self._patience.snapshot(),
             "drifted": self._drifted.copy(),
             "openings": {id: course.to_state() for id, course in self._openings.items()},
@@ -271,7 +271,7 @@ class Monitor:
         self._health.restore(state["health"])
         self._policy.restore(state["policy"])
         self._recorder.restore(state["recorder"])
-        self._settling.peak = float(state["settling"])
+        self._settling.restore(state["settling"])
         self._patience.restore(state["patience"])
         self._drifted = np.asarray(state["drifted"]).copy()
         self._openings = {
@@ -314,7 +314,7 @@ class Monitor:
         self._since_gap = 0 if row.new_stretch else self._since_gap + 1
         found = self._detector.update(values, row.new_stretch)
         score, signals, expected, innovation = self._assemble(found, row)
-        limit = self._settling.limit(found.score) if found.score is not None else 1.0
+        limit = self._settling.limits(signals, found.score)
         if changes:
             self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
         self._recorder.add(row.time, score, row.columns, expected, innovation, signals)

@@ -72,7 +72,7 @@ class AlarmPolicy(AlarmDesk):
         score: float | None,
         signals: Floats,
         hold: bool = False,
-        limit: float = 1.0,
+        limit: Floats | float = 1.0,
     ) -> AlarmEvents:
         """Go on by one tick.
 
@@ -89,12 +89,13 @@ class AlarmPolicy(AlarmDesk):
             Whether the detector has reason to think that the trouble goes on unseen. No anomaly
             alarm is cleared then.
         limit
-            What evidence is held against at this tick: above 1 for a while after a big event.
+            What each signal's evidence is held against at this tick: above 1 for a while after a
+            big event.
         """
         self._tick += 1
         self._limit = limit
         known = score is not None and score == score
-        quiet = not known or score <= limit  # type: ignore[operator]
+        quiet = not known or score <= 1.0  # type: ignore[operator]
         if (
             quiet
             and not self._anomalies
@@ -246,10 +247,12 @@ class AlarmPolicy(AlarmDesk):
         for name, track in self._health.items():
             if track.demoted is not None:
                 level[self._index[name]] /= track.divisor
-        free = np.where(self._shelves.muted["anomaly"], np.nan, level)
+        height = level.copy()  # what decides: evidence in units of the limit of this tick
+        height[: len(signals)] /= self._limit
+        free = np.where(self._shelves.muted["anomaly"], np.nan, height)
         for track in self._anomalies:
             free[track.member] = np.nan
-        loud = free > self._limit
+        loud = free > 1.0
         visible = [track for track in self._anomalies if track.alarm.shelved_until is None]
         open_one = next((track for track in visible if not self._settled(track)), None)
         if open_one is not None:
@@ -257,11 +260,11 @@ class AlarmPolicy(AlarmDesk):
             if loud.any():
                 open_one.join(loud, level, raw, self._tick)
         for track in list(self._anomalies):
-            self._follow(track, time, level, raw, hold, told)
+            self._follow(track, time, level, raw, height, hold, told)
         if open_one is None:
             # Beside a settled alarm only strong trouble is news.
             top = float(np.fmax.reduce(free))
-            if top > (self.settings.strong if visible else 1.0) * self._limit:
+            if top > (self.settings.strong if visible else 1.0):
                 self._rise(time, top, loud, level, raw, told)
             else:
                 self._streak = 0
@@ -282,9 +285,8 @@ class AlarmPolicy(AlarmDesk):
         self._streak += 1
         if self._streak < self.settings.raise_after:
             return
-        strong = self.settings.strong * self._limit
         track = self._lately("anomaly", loud)
-        if track is None and self._tick <= self._cool_until and top <= strong:
+        if track is None and self._tick <= self._cool_until and top <= self.settings.strong:
             return
         event: Event = "updated"
         if track is None:
@@ -297,12 +299,20 @@ class AlarmPolicy(AlarmDesk):
         self._tell(event, track, time, told)
 
     def _follow(
-        self, track: Track, time: int, level: Floats, raw: Floats, hold: bool, told: Told
+        self,
+        track: Track,
+        time: int,
+        level: Floats,
+        raw: Floats,
+        height: Floats,
+        hold: bool,
+        told: Told,
     ) -> None:
         """One tick of an alarm that is on: clear it, or see whether there is something to tell."""
         rules = self.settings
-        own, complete = track.see(level, raw)
-        if hold or own >= rules.clear_below * self._limit:
+        _, complete = track.see(level, raw)
+        own = float(np.fmax.reduce(height[track.member]))
+        if hold or own >= rules.clear_below:
             track.below = track.lost = 0
         elif complete or track.lost >= rules.settle_after:
             track.below += 1

@@ -1,28 +1,90 @@
-"""The limit after trouble: raised to a share of the recent peak, and falling back slowly."""
+"""When a big event is over, and what counts as a new one after it.
+
+After a big event a plant rarely returns to exactly where it was: it settles nearby, somewhat
+outside of what was learnt. Held against the ordinary limits the alarm would stay on for good. So:
+
+- while an event lasts, evidence is held against a share of the event's peak; it is over when all
+  evidence has stayed below that for some ticks;
+- after it, each signal's limit is three times the evidence it was left with. A signal that
+  went quiet has its ordinary limit at once, so that the next event is seen; one that settled nearby
+  is reported again only if it gets worse. What it was left with is forgotten slowly, so that what
+  stays wrong is reported again in the end.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = ["Settling"]
 
-SHARE = 0.5
-"""The limit is at least this share of the recent peak …"""
+Floats = NDArray[np.float64]
+
+SHARE = 0.4
+"""An event is over when all evidence has stayed below this share of its peak …"""
+CALM = 5
+"""… for so many ticks."""
+RISE = 3.0
+"""By what factor evidence must rise above what an event left it at."""
 DECAY = 0.999
-"""… which is forgotten at this rate per tick."""
+"""Peaks and what is left are forgotten at this rate per tick."""
 
 
 class Settling:
-    """Says when a big event is over.
+    """Keeps the limits that evidence is held against, tick by tick.
 
-    After a big event a plant rarely returns to exactly where it was: it settles nearby, somewhat
-    outside of what was learnt. Held against the ordinary limit, the alarm would stay on long after
-    the event. Held against a share of the event's peak it clears when the event is over; the limit
-    then falls back to the ordinary one, so that what stays wrong is reported again.
+    Parameters
+    ----------
+    signals
+        How many there are.
+    mechanisms
+        How many of them, the first ones, have a mechanism. Guarded signals are in their range or
+        not, and make no event.
     """
 
-    def __init__(self) -> None:
-        self.peak = 0.0
+    def __init__(self, signals: int, mechanisms: int) -> None:
+        self._left = np.zeros(signals)  # evidence when the last events were over
+        self._mechanisms = mechanisms
+        self._peak = 0.0  # of the event that is on; 0: none
+        self._calm = 0  # ticks for which it has been below its share
 
-    def limit(self, score: float) -> float:
-        """The limit for the next tick's score, at least 1."""
-        self.peak = max(self.peak * DECAY, score)
-        return max(1.0, SHARE * self.peak)
+    def limits(self, evidence: Floats, score: float | None) -> Floats | float:
+        """The limit of each signal for this tick's evidence, or one for all; at least 1.
+
+        Parameters
+        ----------
+        evidence
+            Of each signal, NaN where unknown.
+        score
+            The largest among mechanisms; None: nothing is known.
+        """
+        if score is None:
+            return 1.0
+        now = np.fmax(evidence[: self._mechanisms], 0.0)
+        left = self._left[: self._mechanisms]
+        left *= DECAY
+        if self._peak > 0.0:
+            self._peak = max(self._peak * DECAY, score)
+            limit = max(1.0, SHARE * self._peak)
+            self._calm = 0 if score >= limit else self._calm + 1
+            if self._calm < CALM:
+                return limit
+            self._peak, self._calm = 0.0, 0
+            np.maximum(left, now, out=left)
+        np.fmin(left, evidence[: self._mechanisms], out=left)
+        limits = np.maximum(1.0, RISE * self._left)
+        if score > 1.0 and (now > limits[: self._mechanisms]).any():
+            self._peak = score
+        return limits
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything the future depends on."""
+        return {"left": self._left.copy(), "peak": self._peak, "calm": self._calm}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self._left[:] = state["left"]
+        self._peak = float(state["peak"])
+        self._calm = int(state["calm"])

@@ -189,9 +189,6 @@ def test_levels_of_peaks_rise_with_the_time_asked_for_however_short():
     assert all(a <= b for a, b in pairwise(levels))
 
 
-@pytest.mark.xfail(
-    reason="the level stays at the threshold, which few excursions pass", strict=True
-)
 def test_frequent_alarms_come_as_often_as_asked():
     series = np.random.default_rng(0).exponential(size=10_000)
     found = len(cluster_peaks(series, level_of_peaks(series, 100.0, 10), 10))

@@ -1,43 +1,88 @@
-"""The limit after a big event."""
+"""When a big event is over, and what counts as a new one after it."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from causewatch.monitor.settling import DECAY, SHARE, Settling
+from causewatch.monitor.settling import CALM, DECAY, RISE, SHARE, Settling
 
 
-def test_small_scores_leave_the_limit_alone():
-    settling = Settling()
-    assert {settling.limit(score) for score in (0.0, 0.4, 1.0, 1.9, 2.0)} == {1.0}
+def run(settling, *ticks):
+    """Limits of each tick as an array."""
+    found = []
+    for tick in ticks:
+        evidence = np.array(tick, dtype=float)
+        limits = settling.limits(evidence, float(np.nanmax(evidence[:2])))
+        found.append(np.broadcast_to(limits, evidence.shape).copy())
+    return found
 
 
-def test_after_a_big_event_the_limit_is_a_share_of_its_peak():
-    settling = Settling()
-    assert settling.limit(30.0) == SHARE * 30.0
-    assert settling.limit(5.0) == pytest.approx(SHARE * 30.0 * DECAY)
-    assert settling.limit(40.0) == SHARE * 40.0
+def test_without_trouble_the_limit_is_one():
+    assert (np.array(run(Settling(3, 2), [0.3, 0.9, 0.0], [1.0, 0.2, 5.0])) == 1.0).all()
 
 
-def test_the_event_itself_is_above_the_limit_while_it_lasts():
-    settling = Settling()
-    for score in (3.0, 10.0, 30.0, 29.0, 25.0):
-        assert score > settling.limit(score)
+def test_an_unknown_score_changes_nothing():
+    settling = Settling(2, 2)
+    run(settling, [8.0, 0.1])
+    before = settling.snapshot()
+    assert settling.limits(np.full(2, np.nan), None) == 1.0
+    assert settling.snapshot()["peak"] == before["peak"]
+    assert (settling.snapshot()["left"] == before["left"]).all()
 
 
-def test_the_ordinary_limit_comes_back_for_good():
-    settling = Settling()
-    settling.limit(10.0)
-    limits = [settling.limit(0.5) for _ in range(2000)]
-    assert limits == sorted(limits, reverse=True)
-    assert limits[1000] > 1.0
-    assert limits[-1] == 1.0
+def test_an_event_is_held_against_a_share_of_its_peak():
+    first, second, third = run(Settling(2, 2), [2.0, 0.1], [10.0, 0.1], [6.0, 0.1])
+    assert (first == 1.0).all()
+    assert second == pytest.approx([SHARE * 10.0] * 2)
+    assert third == pytest.approx([SHARE * 10.0 * DECAY] * 2)
 
 
-def test_what_stays_wrong_is_above_the_limit_again_one_day():
-    settling = Settling()
-    settling.limit(10.0)
-    above = [score > settling.limit(score) for score in [3.0] * 2000]
-    assert not above[0]
-    assert above[-1]
-    assert above == sorted(above)  # once above, always above
+def test_what_settles_nearby_is_quiet_and_what_went_quiet_is_watched():
+    settling = Settling(2, 2)
+    *before, after = run(settling, [2.0, 0.1], [10.0, 0.1], *([[3.0, 0.1]] * CALM))
+    assert min(limit[0] for limit in before[1:]) > 3.0
+    assert after == pytest.approx([RISE * 3.0, 1.0])
+    (limits,) = run(settling, [3.2, 1.4])  # the second signal is a new event
+    assert limits[0] > 3.2
+    assert limits[1] == 1.0
+    assert settling.snapshot()["peak"] == 3.2
+
+
+def test_what_stays_wrong_is_reported_again_in_the_end():
+    settling = Settling(2, 2)
+    run(settling, [2.0, 0.1], [10.0, 0.1], *([[3.0, 0.1]] * CALM))
+    limits = run(settling, *([[3.0, 0.1]] * 1000))
+    above = [k for k, limit in enumerate(limits) if limit[0] < 3.0]
+    assert above
+    assert above[0] > 300
+
+
+def test_guarded_signals_make_no_event():
+    settling = Settling(3, 2)
+    assert (np.array(run(settling, [0.2, 0.2, 9.0], [0.4, 0.2, 9.0])) == 1.0).all()
+    assert settling.snapshot()["peak"] == 0.0
+    run(settling, [9.0, 0.2, 9.0], *([[0.4, 0.2, 9.0]] * CALM))
+    assert settling.snapshot()["left"][2] == 0.0
+
+
+def test_what_falls_further_after_an_event_is_watched_the_closer():
+    settling = Settling(2, 2)
+    run(settling, [10.0, 0.1], *([[3.0, 0.1]] * CALM))
+    (limits,) = run(settling, [1.2, 0.1])
+    assert limits[0] == pytest.approx(RISE * 1.2)
+
+
+def test_a_dip_does_not_end_an_event():
+    settling = Settling(2, 2)
+    dip = [[4.0, 0.1]] * (CALM - 1)
+    *_, last = run(settling, [2.0, 0.1], [10.0, 0.1], *dip, [6.0, 0.1], *dip)
+    assert last[0] == last[1] == pytest.approx(SHARE * 10.0 * DECAY ** (2 * CALM - 1))
+
+
+def test_a_restored_one_goes_on():
+    first, second = Settling(2, 2), Settling(2, 2)
+    run(first, [2.0, 0.1], [10.0, 0.1], [3.0, 0.1])
+    second.restore(first.snapshot())
+    rest = [[3.2, 1.4], [7.0, 0.0], [1.0, 0.2]]
+    assert (np.array(run(first, *rest)) == np.array(run(second, *rest))).all()
