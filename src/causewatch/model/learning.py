@@ -86,7 +86,7 @@ FALSE_ALARM_EVERY = 86_400.0
 MOST_EXTRAPOLATED = 10.0
 """Limits are set for a time of at most so many times the length of the normal recording."""
 ODD_SHARE, ODD_FACTOR = 0.05, 1.5
-"""A second recording above the limits for longer, or that moves them further, is looked at twice."""
+"""A second recording above the limits for longer, or that moves them further, may not be normal."""
 GAP = 5.0
 """A new stretch begins after so many intervals without a row."""
 LearnProgress = Callable[[str, float | None], None]

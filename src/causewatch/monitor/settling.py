@@ -5,10 +5,10 @@ outside of what was learnt. Held against the ordinary limits the alarm would sta
 
 - while an event lasts, evidence is held against a share of the event's peak; it is over when all
   evidence has stayed below that for some ticks;
-- after it, each signal's limit is three times the evidence it was left with. A signal that
-  went quiet has its ordinary limit at once, so that the next event is seen; one that settled nearby
-  is reported again only if it gets worse. What it was left with is forgotten slowly, so that what
-  stays wrong is reported again in the end.
+- after it, each signal's limit is three times the least evidence it has come down to, and at least
+  the ordinary one: a signal that went quiet is watched as before, so that the next event is seen;
+  one that settled nearby is reported again only if it gets worse. What is left is forgotten slowly,
+  so that what stays wrong is reported again in the end.
 """
 
 from __future__ import annotations

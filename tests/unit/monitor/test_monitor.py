@@ -323,7 +323,7 @@ def test_a_spoofed_signal_keeps_its_alarm_until_it_is_released(model):
 def test_a_spoof_that_only_its_own_past_betrays_keeps_its_alarm(model, seed):
     """A signal that remembers long shows an offset as an innovation once only: the level."""
     rows = plant(900, seed)
-    rows[200:500, L] += 20.0
+    rows[200:500, L] += 30.0
     story = watch(model, rows)
     assert story.on[200:500].all()
     assert not story.on[750:].any()
@@ -456,7 +456,7 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize(("signal", "by"), [("K", 5.0), ("C", 6.0)])
+@pytest.mark.parametrize(("signal", "by"), [("K", 5.0), ("C", 9.0)])
 def test_what_is_odd_alone_for_hours_becomes_a_matter_of_health(model, signal, by):
     rows = plant(900, 7)
     rows[200:, COLUMNS.index(signal)] += by

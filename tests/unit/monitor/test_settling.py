@@ -52,7 +52,7 @@ def test_what_settles_nearby_is_quiet_and_what_went_quiet_is_watched():
 def test_what_stays_wrong_is_reported_again_in_the_end():
     settling = Settling(2, 2)
     run(settling, [2.0, 0.1], [10.0, 0.1], *([[3.0, 0.1]] * CALM))
-    limits = run(settling, *([[3.0, 0.1]] * 1000))
+    limits = run(settling, *([[3.0, 0.1]] * 1500))
     above = [k for k, limit in enumerate(limits) if limit[0] < 3.0]
     assert above
     assert above[0] > 300
