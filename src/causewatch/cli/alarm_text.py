@@ -41,7 +41,7 @@ def print_list(alarms: list[dict[str, Any]], out: Console) -> None:
     for alarm in alarms:
         peak = alarm.get("peak_score")
         line = Text(f"{alarm['id']}  ", style="bold")
-        line.append(f"{_state(alarm):16}", "red" if is_on(alarm) else "green")
+        line.append(f"{_state(alarm):18}", "red" if is_on(alarm) else "green")
         line.append(f"{alarm.get('kind'):8} raised {alarm.get('raised_at')}", "not bold")
         line.append("" if peak is None else f"  peak {peak:.1f}", "not bold")
         out.print(line)
@@ -56,25 +56,33 @@ def print_alarm(alarm: dict[str, Any], events: list[dict[str, Any]], out: Consol
     if alarm["peak_score"] is not None:
         out.print(f"Peak       {alarm['peak_score']:.2f} (limit 1)")
     if alarm["causes"]:
-        causes = (f"{shown(one['signal'])} {one['confidence']:.0%}" for one in alarm["causes"][:5])
+        causes = (f"{shown(str(one['signal']))} {_share(one)}" for one in alarm["causes"][:5])
         said = "cannot tell; candidates " if alarm["abstained"] else ""
         out.print(f"Causes     {said}{', '.join(causes)}")
     for link in alarm["broken_links"][:8]:
         out.print(
-            f"Broken     {shown(link['source'])} → {shown(link['target'])} ({link['lag']} ticks):"
-            f" {_number(link['observed'])} instead of {_number(link['normal'])}"
+            f"Broken     {shown(str(link['source']))} → {shown(str(link['target']))}"
+            f" ({link['lag']} ticks): {_number(link['observed'])} instead of"
+            f" {_number(link['normal'])}"
         )
     if alarm["acknowledged_by"]:
-        out.print(f"Seen       by {shown(alarm['acknowledged_by'])}, {alarm['acknowledged_at']}")
+        out.print(
+            f"Seen       by {shown(alarm['acknowledged_by'])}, {alarm.get('acknowledged_at')}"
+        )
     if alarm["shelved_until"]:
         out.print(f"Shelved    until {alarm['shelved_until']}")
     if alarm["normal"]:
         out.print("Normal     its limits were widened; 'undo' takes that back")
     for remark in alarm["comments"]:
-        out.print(f"{remark['time']}  {shown(remark['by'])}: {shown(remark['text'])}")
+        out.print(f"{remark['time']}  {shown(str(remark['by']))}: {shown(str(remark['text']))}")
     for event in events:
         out.print(f"{event['time']}  {event['event']}", style="dim")
 
 
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.4g}"
+def _share(cause: dict[str, Any]) -> str:
+    sure = cause["confidence"]
+    return f"{sure:.0%}" if isinstance(sure, int | float) else "unknown"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, int | float) else "unknown"

@@ -232,11 +232,14 @@ def _directly(
                     return None
                 posted.unlink()
             saved = folder.load()
-            policy = policy_of(saved)
-            events = act(policy, action, int(saved.monitor["time"] or 0))
+            with folder.restoring():
+                policy, at = policy_of(saved), int(saved.monitor["time"] or 0)
+            events = act(policy, action, at)
             said = events.to_dicts(saved.clock)  # type: ignore[arg-type]
             saved.monitor["policy"] = policy.snapshot()
-            saved.history = _append(folder, said, saved.history)
+            # What is newer than the state will be found again, but only if it can be read again.
+            keep = saved.history if saved.from_file else None
+            saved.history = _append(folder.history, said, keep)
             folder.save(saved)
             return said
     except SettingError as error:
@@ -245,11 +248,13 @@ def _directly(
         raise
 
 
-def _append(folder: StateFolder, events: list[dict[str, Any]], size: int) -> int:
-    """Add events to the history after its first `size` bytes; gives its new length."""
-    with folder.history.open("r+b" if folder.history.exists() else "w+b") as file:
-        file.truncate(size)
-        file.seek(0, os.SEEK_END)
+def _append(history: Path, events: list[dict[str, Any]], keep: int | None) -> int:
+    """Add events to the history, of which `keep` bytes count if given; gives its new length."""
+    from causewatch.monitor.state import cut_back
+
+    if history.exists():
+        cut_back(history, history.stat().st_size if keep is None else keep)
+    with history.open("ab") as file:
         for event in events:
             line = json.dumps(event, ensure_ascii=False, allow_nan=False)
             file.write(line.encode("utf-8", "backslashreplace") + b"\n")

@@ -33,7 +33,7 @@ EXAMPLES = """Examples:
 \b
   causewatch explain plant.cwm today.csv --from 2026-01-01T14:00 --to 2026-01-01T14:30
   causewatch explain plant.cwm today.csv --from 2026-01-01T14:00 --report why.html
-  causewatch explain plant.cwm today.csv --from 'row 1200' --to 'row 1500' --json"""
+  causewatch explain plant.cwm today.csv --to 2026-01-01T14:30 --json"""
 
 MOST_CAUSES, MOST_LINKS, MOST_ALARMS = 5, 8, 5
 NOTHING_WRONG = 1
@@ -49,7 +49,11 @@ def explain(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="The recording: a file.")],
     begin: Annotated[
         str | None,
-        typer.Option("--from", metavar="T", help="Where the stretch begins: a time, or 'row N'."),
+        typer.Option(
+            "--from",
+            metavar="T",
+            help="Where the stretch begins: a time; 'row N' if the model knows no times.",
+        ),
     ] = None,
     end: Annotated[
         str | None,

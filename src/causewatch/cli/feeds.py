@@ -155,6 +155,10 @@ class TableFeed:
             separator=reading.separator,
             decimal=reading.decimal,
         )
+        if self._first is not None:
+            chunk = next(iter(self._table.chunks(rows=4096)), None)
+            if chunk is None or int(chunk.time[0]) != self._first:
+                self._rows, self._skip, self._first = 0, 0, None  # another one under this name
         self._count = counted or self._table.clock == "rows"
         self.clock: Clock | None = "elapsed" if self._count else self._table.clock
         self.clock = "rows" if counted else self.clock
@@ -179,8 +183,8 @@ class TableFeed:
         """See `Feed`."""
         seen = 0
         for chunk in self._table.chunks(rows=4096):
-            if not seen and self._first != int(chunk.time[0]):
-                self._first, self._skip = int(chunk.time[0]), 0  # another table under this name
+            if not seen:
+                self._first = int(chunk.time[0])
             skip = min(len(chunk), max(0, self._skip - seen))
             seen += len(chunk)
             if skip == len(chunk):

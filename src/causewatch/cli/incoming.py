@@ -30,9 +30,13 @@ WAIT = 0.2
 
 
 class Incoming(Protocol):
-    """Text in pieces of any size; `endless` if it waits for more where it ends."""
+    """Text in pieces of any size; `endless` if it waits for more where it ends.
+
+    `files` counts the files begun: the text starts anew when it changes.
+    """
 
     endless: bool
+    files: int
 
     def read(self) -> bytes | None:
         """The next piece; None if there is none at present, empty at the end."""
@@ -55,13 +59,15 @@ class FileText:
     def __init__(self, path: Path, follow: bool = False) -> None:
         self._path = path
         self.endless = follow
+        self.files = 0
         self._pending = b""  # text that skipping has read too much
-        self._open()
+        self._open(path.open("rb"))
 
-    def _open(self) -> None:
-        self._raw = self._path.open("rb")
+    def _open(self, raw: IO[bytes]) -> None:
+        self.files += 1
+        self._raw = raw
         self._file: IO[bytes] = self._raw
-        start = self._file.read(HEAD)
+        self._start = start = self._file.read(HEAD)
         self._file.seek(0)
         self._plain = not start.startswith(b"\x1f\x8b")
         self._decoder: codecs.IncrementalDecoder | None = None
@@ -90,25 +96,48 @@ class FileText:
             return data
         data = self._read(BLOCK)
         if not data and self.endless:
-            if self._replaced():
-                self.close()
-                self._open()
-            else:
+            if not self._replaced():
                 time.sleep(WAIT)
-            return None
+                return None
+            data = self._read(BLOCK)  # what was added before it was replaced
+            if not data:
+                self._reopen()
+                return None
         if self._decoder is not None:
             data = self._decoder.decode(data).encode("utf-8", "replace")
         return data.replace(b"\r", b"\n") if self._returns else data
 
+    def _reopen(self) -> None:
+        try:
+            raw = self._path.open("rb")
+        except OSError:  # away again; the next look will tell
+            time.sleep(WAIT)
+            return
+        self.close()
+        self._open(raw)
+
     def close(self) -> None:
         """See `Incoming`."""
+        if not self._raw.closed:
+            self._remember()  # the head may be asked for later
         self._file.close()
         self._raw.close()  # which closing a gzip file leaves open
 
     def head(self, size: int) -> str:
         """A checksum of the beginning of the file, of which `size` bytes of text were read."""
-        with self._path.open("rb") as file:
-            return hashlib.sha256(file.read(min(size, HEAD))).hexdigest()
+        # Of the file that is read: at its path there may be another one by now, or none.
+        wanted = min(size, HEAD)
+        if len(self._start) < wanted and not self._raw.closed:
+            self._remember()
+        return hashlib.sha256(self._start[:wanted]).hexdigest()
+
+    def _remember(self) -> None:
+        """Keep the beginning of the file, which may have grown."""
+        if len(self._start) < HEAD:
+            here = self._raw.tell()
+            self._raw.seek(0)
+            self._start = self._raw.read(HEAD)
+            self._raw.seek(here)
 
     def is_known(self, size: int, head: str) -> bool:
         """Whether this is the file that had this `head`, and has not become shorter."""
@@ -138,7 +167,7 @@ class FileText:
         """Whether another file has taken the place of this one, or it was cut."""
         try:
             now = os.stat(self._path)
-        except FileNotFoundError:
+        except OSError:
             return False  # between two files; the next look will tell
         mine = os.fstat(self._file.fileno())
         return now.st_ino != mine.st_ino or now.st_size < self._file.tell()
@@ -148,6 +177,7 @@ class StdinText:
     """Standard input, read by a thread so that the watch can do other things while it waits."""
 
     endless = True
+    files = 1
 
     def __init__(self) -> None:
         stream = sys.stdin.buffer
@@ -198,6 +228,9 @@ class Lines:
         Bytes of text given out or thrown away: the next line begins there.
     too_long
         Lines thrown away because they never seemed to end.
+    files
+        Files begun: when one takes the place of another, `taken` counts anew, and a line of the
+        former that has no end is thrown away.
     ended
         Whether there is no more.
     """
@@ -209,6 +242,7 @@ class Lines:
         self._skipping = False  # inside a line that is too long
         self._unread = b""
         self.endless = text.endless
+        self.files = text.files
         self.taken = taken
         self.too_long = 0
         self.ended = False
@@ -220,6 +254,10 @@ class Lines:
             self.taken += len(lines)
             return lines
         data = self._text.read()
+        if self._text.files != self.files:
+            self.files = self._text.files
+            self._rest, self._waiting, self._skipping = [], 0, False
+            self.taken = 0
         if data is None:
             return b""
         if not data:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from causewatch.data import Clock, format_time
 from causewatch.errors import SettingError
+from causewatch.monitor.state import cut_back
 
 if TYPE_CHECKING:
     from causewatch.monitor import Tick
 
-__all__ = ["ScoreFile", "check_scores"]
+__all__ = ["ScoreFile", "check_header", "check_scores"]
 
 COLUMNS = ("time", "score", "alarm")
 
@@ -29,6 +29,26 @@ def check_scores(path: Path, resumable: bool) -> None:
     if resumable and ending == ".parquet":
         msg = "A Parquet file of scores cannot be gone on with later; with --state, use .csv."
         raise SettingError(msg)
+
+
+def check_header(path: Path, signals: Sequence[str]) -> None:
+    """Raise if a file that is gone on with was begun with other columns."""
+    if not path.is_file() or not path.stat().st_size:
+        return
+    with path.open("rb") as file:
+        there = file.readline().decode("utf-8", "replace").rstrip("\n")
+    if there != _row([*COLUMNS, *signals]).rstrip("\n"):
+        msg = (
+            f"{path.name!r} was begun with other columns; go on with or without --per-signal as"
+            " before, or name another file for --scores."
+        )
+        raise SettingError(msg)
+
+
+def _row(cells: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
 
 
 class ScoreFile:
@@ -52,14 +72,12 @@ class ScoreFile:
         self._parquet = path.suffix.lower() == ".parquet"
         self._place = path.with_name(f".{path.name}.csv") if self._parquet else path
         self._signals = tuple(signals)
-        if keep is not None and path.is_file() and path.stat().st_size >= keep:
-            os.truncate(path, keep)
-        else:
-            keep = None
+        if keep is not None and path.is_file():
+            cut_back(path, keep)
         self._file = self._place.open("w" if keep is None else "a", encoding="utf-8", newline="")
         self._buffer = io.StringIO()
         self._writer = csv.writer(self._buffer, lineterminator="\n")
-        if keep is None:
+        if keep is None or not path.stat().st_size:
             self._writer.writerow([*COLUMNS, *self._signals])
 
     def add(self, tick: Tick, clock: Clock) -> None:

@@ -7,9 +7,9 @@ belongs to a whole number of rows.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +24,7 @@ from causewatch.explain.report import write_report
 from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.actions import act
 from causewatch.monitor.alarms import Event
-from causewatch.monitor.state import SavedState, StateFolder
+from causewatch.monitor.state import WRONG_PARTS, SavedState, StateFolder, cut_back
 
 __all__ = ["LineFile", "Session", "View"]
 
@@ -50,16 +50,14 @@ class LineFile:
     path
         The file.
     keep
-        Bytes of it to go on after; None to begin anew.
+        Bytes of it to go on after, or as many as there are; None to begin anew.
     """
 
     def __init__(self, path: Path, keep: int | None = None) -> None:
         self.path = path
-        if keep is not None and path.is_file() and path.stat().st_size >= keep:
-            os.truncate(path, keep)
-            self._file = path.open("ab", buffering=0)
-        else:
-            self._file = path.open("wb", buffering=0)
+        if keep is not None and path.is_file():
+            cut_back(path, keep)
+        self._file = path.open("wb" if keep is None else "ab", buffering=0)
 
     def add(self, line: str) -> None:
         """One more line, at once."""
@@ -96,6 +94,8 @@ class Session:
         Folder for one report per alarm.
     folder, saved
         The state folder, locked by the caller, and what was saved in it.
+    history
+        Bytes of the history to go on after; None to begin anew.
     now
         The time in seconds, for pauses between saves.
     """
@@ -112,6 +112,7 @@ class Session:
         reports: Path | None = None,
         folder: StateFolder | None = None,
         saved: SavedState | None = None,
+        history: int | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.monitor = monitor
@@ -127,7 +128,10 @@ class Session:
         self._folder = folder
         self._history: LineFile | None = None
         if folder is not None:
-            self._history = LineFile(folder.history, None if saved is None else saved.history)
+            self._history = LineFile(folder.history, history)
+        # Until there is a tick, what people do happens at the last one of the earlier run.
+        self._time = int(saved.monitor["time"] or 0) if saved is not None else 0
+        self._stuck: set[Path] = set()  # what lies in the inbox and cannot be taken away
         self._now = now
         self.started = self._saved_at = self._looked_at = now()
         self._open: dict[str, tuple[Alarm, float]] = {}  # alarms to report on, and when it was done
@@ -193,6 +197,8 @@ class Session:
             if not one.complete:
                 continue
             self.last = one
+            if one.time is not None:
+                self._time = one.time
             self.counts.tick(one)
             if self._scores is not None:
                 self._scores.add(one, self.monitor.clock)
@@ -244,23 +250,36 @@ class Session:
     def _read_inbox(self, folder: StateFolder) -> None:
         """Do what people have asked for."""
         for path in folder.posted():
+            if path in self._stuck:
+                continue
             answer: dict[str, Any]
             try:
+                if not path.is_file():  # nor is anything waited for that never comes
+                    raise OSError
                 action = json.loads(path.read_bytes())
-                at = 0 if self.last is None or self.last.time is None else self.last.time
-                events = act(self.monitor.alarms, action, at)
-                for event, alarm in events:
-                    self._event(event, alarm)
+                events = act(self.monitor.alarms, action, self._time)
                 answer = {"events": events.to_dicts(self.monitor.clock)}
-                self._save(folder)
             except CausewatchError as error:
                 answer = {"error": str(error)}
-            except (ValueError, AttributeError):
-                answer = {"error": "What was asked for is not JSON."}
-            path.with_suffix(".answer").write_text(
-                json.dumps(answer, ensure_ascii=False), encoding="utf-8"
-            )
+            except (*WRONG_PARTS, OSError):
+                answer = {"error": "What was asked for is not an action in JSON; ask again."}
+            else:
+                for event, alarm in events:
+                    self._event(event, alarm)
+                self._save(folder)
+            with suppress(OSError):
+                path.with_suffix(".answer").write_text(json.dumps(answer), encoding="utf-8")
+            self._take_away(path)
+
+    def _take_away(self, path: Path) -> None:
+        """Remove what lay in the inbox, or set it aside, or at least never look at it again."""
+        try:
             path.unlink(missing_ok=True)
+        except OSError:  # a folder, for example
+            try:
+                path.rename(path.with_suffix(".refused"))
+            except OSError:
+                self._stuck.add(path)
 
     def _save(self, folder: StateFolder) -> None:
         self._saved_at = self._now()

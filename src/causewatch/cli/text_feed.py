@@ -27,7 +27,7 @@ from causewatch.data.raw import clean_names
 from causewatch.data.records import collapse_blanks, count_cells
 from causewatch.data.table import NANOSECONDS
 from causewatch.data.times import detect_format
-from causewatch.errors import TableError, UnknownNameError
+from causewatch.errors import CausewatchError, TableError, UnknownNameError
 
 __all__ = ["TextFeed"]
 
@@ -87,6 +87,7 @@ class TextFeed:
         self._time: TimeColumn | None = None
         self.clock: Clock | None = None
         self.missing: tuple[str, ...] = ()
+        self._header = b""  # lines above the data, as they were
         self._above = 0  # lines above the data that are still to come
         self._held = 0  # bytes that wait until it is known what they are
         # Lines that were read in an earlier run help to know what the columns are.
@@ -126,18 +127,24 @@ class TextFeed:
     def batches(self) -> Iterator[Batch]:
         """See `Feed`."""
         none = nothing(len(self._columns))
-        first = b""
+        first, files, new = b"", self._lines.files, self._dialect is None
         while not self._lines.ended:
             raw = self._lines.read()
+            if self._lines.files != files:  # another file has taken the place of the former one
+                files, new = self._lines.files, True
+                first, self._held, self._above, self._before = b"", 0, 0, b""
             data = self._cleaned(raw)
-            if self._dialect is None:
+            if new:
                 first, self._held = first + data, self._held + len(raw)
-                if not self._lines.ended and _lines_of(self._before + first) <= FIRST_ROWS:
+                few = _lines_of(self._before + first) <= FIRST_ROWS
+                if self._dialect is not None and first.startswith(self._header):
+                    self._above = self._skip  # the columns are what they were
+                elif not self._lines.ended and few:
                     yield none
                     continue
-                self._begin(self._before + first)
-                self._above = 0 if self._before else self._skip
-                data, self._held = first, 0
+                else:
+                    self._begin_file(self._before + first)
+                data, first, self._held, new = first, b"", 0, False
             while data and self._above:
                 end = data.find(b"\n") + 1
                 self._above -= bool(data[:end].strip())
@@ -145,6 +152,23 @@ class TextFeed:
             yield self._rows_of(data) if data else none
         if self._dialect is None:
             self._begin(self._before + first)  # which says that there is nothing to begin with
+
+    def _begin_file(self, data: bytes) -> None:
+        """Find out what the columns are; of a further file, which may go on without a header."""
+        if self._dialect is None:
+            self._begin(data)
+            self._above = 0 if self._before else self._skip
+            return
+        kept = vars(self).copy()
+        try:
+            self._begin(data)
+            fits = self.clock == kept["clock"]
+        except CausewatchError:
+            fits = False
+        if fits:
+            self._above = self._skip
+        else:
+            vars(self).update(kept)  # the columns are taken to be what they were
 
     def _begin(self, data: bytes) -> None:
         """Find out what the columns are."""
@@ -167,7 +191,10 @@ class TextFeed:
         for name in self._reading.ignore:
             if name not in self._names:
                 raise UnknownNameError(name, "column", self._names)
-        head = self._frame(_without_lines(data, dialect.skip), self._names)
+        rows, bad = _without_lines(data, dialect.skip), self._bad_lines
+        self._header = data[: len(data) - len(rows)]
+        head = self._frame(rows, self._names)
+        self._bad_lines = bad  # they are counted when they are read
         self._time = self._find_time(head)
         used = {*self._reading.ignore, *(self._time.columns if self._time else ())}
         self._wanted = [

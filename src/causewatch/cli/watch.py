@@ -18,6 +18,7 @@ from causewatch.cli.output import complain, refuse_existing
 from causewatch.errors import SettingError
 
 if TYPE_CHECKING:
+    from causewatch.cli.batches import Feed
     from causewatch.cli.session import Session
     from causewatch.monitor.state import SavedState
 
@@ -118,7 +119,7 @@ def watch(
 
     from causewatch.cli.feeds import open_feed
     from causewatch.cli.live import LinesOut, LiveView
-    from causewatch.cli.scores import ScoreFile, check_scores
+    from causewatch.cli.scores import ScoreFile, check_header, check_scores
     from causewatch.cli.session import LineFile, Session
     from causewatch.cli.summary import console
     from causewatch.explain.describe import describe
@@ -136,10 +137,14 @@ def watch(
             stack.enter_context(folder.lock())
             saved = folder.load() if folder.exists else None
         monitor = Monitor(known, describe=describe)
-        if saved is not None:
-            monitor.restore(saved.monitor)
+        if folder is not None and saved is not None:
+            with folder.restoring():
+                monitor.restore(saved.monitor)
         files = [path for path in (alarms, scores) if path is not None]
         _check_files(files, [model, Path(source)], saved, force)
+        signals = monitor.columns if per_signal else ()
+        if scores is not None and _kept(scores, saved) is not None:
+            check_header(scores, signals)
         feed = open_feed(
             source,
             monitor.columns,
@@ -149,6 +154,7 @@ def watch(
             follow=follow,
             after=None if saved is None else saved.source,
         )
+        again = _is_read_again(feed, saved)
         if report is not None:
             report.mkdir(parents=True, exist_ok=True)
         screen = console()
@@ -161,13 +167,16 @@ def watch(
             feed,
             "standard input" if source == "-" else Path(source).name,
             views=tuple(view for view in (lines, live) if view is not None),
-            alarms=None if alarms is None else LineFile(alarms, _kept(alarms, saved)),
+            alarms=None if alarms is None else LineFile(alarms, _kept(alarms, saved, again)),
             scores=None
             if scores is None
-            else ScoreFile(scores, monitor.columns if per_signal else (), _kept(scores, saved)),
+            else ScoreFile(scores, signals, _kept(scores, saved, again)),
             reports=report,
             folder=folder,
             saved=saved,
+            history=None
+            if folder is None or saved is None
+            else (saved.history if again else _size(folder.history)),
         )
         with _signals(session):
             ended = session.run()
@@ -205,9 +214,25 @@ def _check_files(
     refuse_existing([path for path in files if _kept(path, saved) is None], force)
 
 
-def _kept(path: Path, saved: SavedState | None) -> int | None:
-    """How much of a file belongs to the state that is gone on with."""
-    return None if saved is None else saved.outputs.get(str(path.absolute()))
+def _is_read_again(feed: Feed, saved: SavedState | None) -> bool:
+    """Whether the rows after a saved state come once more, so that what they led to does, too.
+
+    They do if the feed begins exactly where the state stands. Standard input never does.
+    """
+    return saved is not None and saved.from_file and feed.position() == saved.source
+
+
+def _kept(path: Path, saved: SavedState | None, again: bool = True) -> int | None:
+    """How much of a file to go on after; None if it does not belong to the state.
+
+    What is newer than the state is taken back only if it is written `again`.
+    """
+    kept = None if saved is None else saved.outputs.get(str(path.absolute()))
+    return kept if kept is None or again else _size(path)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from causewatch.errors import SettingError, UnknownNameError
+from causewatch.errors import SettingError, UnknownNameError, shorten
 from causewatch.monitor.alarm_settings import AlarmSettings
 from causewatch.monitor.alarms import Alarm, AlarmEvents
 from causewatch.monitor.health import STREAM
@@ -16,6 +17,8 @@ __all__ = ["ACTIONS", "act", "policy_of"]
 
 ACTIONS = ("ack", "comment", "shelve", "unshelve", "normal", "undo")
 NANOSECONDS = 1_000_000_000
+LONGEST_DAYS = 3650
+"""Nothing is shelved for longer."""
 
 
 def act(policy: AlarmPolicy, action: Mapping[str, Any], at: int) -> AlarmEvents:
@@ -32,9 +35,9 @@ def act(policy: AlarmPolicy, action: Mapping[str, Any], at: int) -> AlarmEvents:
         When, on the clock of the stream.
     """
     kind = str(action.get("action"))
-    id, by, text = (str(action.get(name) or "") for name in ("id", "by", "text"))
+    id, by, text = (_text(action.get(name) or "") for name in ("id", "by", "text"))
     signals = action.get("signals")
-    what: str | list[str] = [str(name) for name in signals] if signals else id
+    what: str | list[str] = [_text(name) for name in signals] if signals else id
     doing: dict[str, Callable[[], AlarmEvents]] = {
         "ack": lambda: policy.acknowledge(id, by=by, at=at, comment=text),
         "comment": lambda: policy.comment(id, by=by, at=at, text=text),
@@ -74,9 +77,21 @@ def _as_it_is(alarm: Alarm) -> Alarm:
     return alarm
 
 
+def _text(value: Any) -> str:
+    """Text that can be written anywhere: bytes of a shell that are no UTF-8 become signs."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
 def _nanoseconds(action: Mapping[str, Any]) -> int:
     try:
-        return round(float(action["seconds"]) * NANOSECONDS)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        msg = f"Shelving for {action.get('seconds')!r} seconds makes no sense; give a number."
-        raise SettingError(msg) from error
+        seconds = float(action["seconds"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if not 0 < seconds <= LONGEST_DAYS * 86_400:
+        said = shorten(repr(action.get("seconds")))
+        msg = (
+            f"Shelving for {said} seconds makes no sense; give more than nothing and at most"
+            f" {LONGEST_DAYS} d."
+        )
+        raise SettingError(msg)
+    return round(seconds * NANOSECONDS)

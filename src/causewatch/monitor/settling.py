@@ -49,6 +49,7 @@ class Settling:
         self._mechanisms = mechanisms
         self._peak = 0.0  # of the event that is on; 0: none
         self._calm = 0  # ticks for which it has been below its share
+        self._after = False  # whether some limit is still raised
 
     def limits(self, evidence: Floats, score: float | None) -> Floats | float:
         """The limit of each signal for this tick's evidence, or one for all; at least 1.
@@ -60,8 +61,8 @@ class Settling:
         score
             The largest among mechanisms; None: nothing is known.
         """
-        if score is None:
-            return 1.0
+        if score is None or (score <= 1.0 and self._peak == 0.0 and not self._after):
+            return 1.0  # by far the most frequent case
         now = np.fmax(evidence[: self._mechanisms], 0.0)
         left = self._left[: self._mechanisms]
         left *= DECAY
@@ -73,18 +74,26 @@ class Settling:
                 return limit
             self._peak, self._calm = 0.0, 0
             np.maximum(left, now, out=left)
+            self._after = True
         np.fmin(left, evidence[: self._mechanisms], out=left)
         limits = np.maximum(1.0, RISE * self._left)
+        self._after = bool((limits > 1.0).any())
         if score > 1.0 and (now > limits[: self._mechanisms]).any():
             self._peak = score
         return limits
 
     def snapshot(self) -> dict[str, Any]:
         """Everything the future depends on."""
-        return {"left": self._left.copy(), "peak": self._peak, "calm": self._calm}
+        return {
+            "left": self._left.copy(),
+            "peak": self._peak,
+            "calm": self._calm,
+            "after": self._after,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a snapshot."""
         self._left[:] = state["left"]
         self._peak = float(state["peak"])
         self._calm = int(state["calm"])
+        self._after = bool(state["after"])

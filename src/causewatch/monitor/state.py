@@ -25,7 +25,7 @@ from causewatch.archive import read_archive, write_archive
 from causewatch.errors import ModelFileError, SettingError, shorten
 from causewatch.files import write_atomically
 
-__all__ = ["LOCKED", "SavedState", "StateFolder", "pack", "unpack"]
+__all__ = ["LOCKED", "WRONG_PARTS", "SavedState", "StateFolder", "cut_back", "pack", "unpack"]
 
 VERSION = 1
 ARRAY, NUMBER = "array:", "number:"
@@ -33,6 +33,27 @@ ARRAY, NUMBER = "array:", "number:"
 TEXT = "text:"
 """How text begins that would otherwise be mistaken for one of these."""
 LOCKED = "is in use by a running watch"
+EVENT: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("id", "event", "time", "kind", "raised_at", "headline"), str),
+    **dict.fromkeys(("cleared_at", "acknowledged_by", "shelved_until"), (str, type(None))),
+    "peak_score": (int, float, type(None)),
+    **dict.fromkeys(("abstained", "normal"), bool),
+}
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "causes": ("signal", "confidence"),
+    "broken_links": ("source", "target", "lag", "observed", "normal"),
+    "comments": ("by", "time", "text"),
+}
+"""What a line of the history must hold, and what each member of its lists."""
+WRONG_PARTS = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What making sense of data that lacks a part can raise."""
 
 
 @dataclass
@@ -61,6 +82,11 @@ class SavedState:
     source: dict[str, Any] = field(default_factory=dict)
     history: int = 0
     outputs: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def from_file(self) -> bool:
+        """Whether the source is a file, so that rows after this state can be read again."""
+        return "bytes" in self.source or "first" in self.source
 
 
 class StateFolder:
@@ -137,43 +163,71 @@ class StateFolder:
                 monitor=unpack(content["monitor"], arrays),
                 clock=str(content["clock"]),
                 settings=dict(content["settings"]),
-                source=dict(content["source"]),
+                source=_source(content["source"]),
                 history=int(content["history"]),
                 outputs={str(name): int(size) for name, size in content["outputs"].items()},
             )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            msg = f"{self._state.name!r} is damaged and was not used ({shorten(repr(error), 80)})."
-            raise ModelFileError(msg) from error
+        except WRONG_PARTS as error:
+            raise self._damaged(error) from error
+
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Turn whatever a missing or foreign part of the state leads to into one sentence."""
+        try:
+            yield
+        except WRONG_PARTS as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> ModelFileError:
+        return ModelFileError(
+            f"{str(self._state)!r} is damaged and was not used ({shorten(repr(error), 80)}); start"
+            " with an empty --state folder."
+        )
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Every event in the history, oldest first; a line cut short is left out."""
+        """Every event in the history, oldest first; lines that hold no event are left out."""
         if not self.history.is_file():
             return
         with self.history.open("rb") as file:
             for line in file:
                 try:
                     event = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
-                if isinstance(event, dict) and isinstance(event.get("id"), str):
+                if _is_event(event):
                     yield event
 
     def post(self, name: str, action: Mapping[str, Any]) -> Path:
         """Ask a running watch for `action`; it removes the file and leaves an answer."""
         self.inbox.mkdir(exist_ok=True)
         path = self.inbox / f"{name}.json"
-        write_atomically(path, json.dumps(action, ensure_ascii=False))
+        write_atomically(path, json.dumps(action))
         return path
 
     def posted(self) -> list[Path]:
         """What was asked for and not yet done, oldest first."""
         try:
             names = [entry.path for entry in os.scandir(self.inbox) if entry.name[-5:] == ".json"]
-        except FileNotFoundError:
+        except OSError:  # there is none, or something else has its name
             return []
         # Names begin with the time at which they were written. Files in the making begin with a dot
         # and end otherwise.
         return [Path(name) for name in sorted(names)]
+
+
+def cut_back(path: Path, size: int) -> None:
+    """Take back what a file holds after its first `size` bytes, and end its last line.
+
+    A shorter file stays as it is: nothing is made up for what somebody else has taken away.
+    """
+    with path.open("r+b") as file:
+        there = file.seek(0, os.SEEK_END)
+        if there > size >= 0:
+            there = file.truncate(size)
+        if there:
+            file.seek(there - 1)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
 
 
 def pack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -208,6 +262,25 @@ def unpack(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
             return float(value.removeprefix(NUMBER))
         return value.removeprefix(TEXT)
     return value
+
+
+def _source(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the source stands, with numbers where numbers belong."""
+    counts = {name: int(found[name]) for name in ("rows", "bytes") if name in found}
+    return dict(found) | counts
+
+
+def _is_event(event: Any) -> bool:
+    """Whether a line of the history is one that a watch writes."""
+    if not isinstance(event, dict):
+        return False
+    if not all(name in event and isinstance(event[name], kind) for name, kind in EVENT.items()):
+        return False
+    return all(
+        isinstance(event.get(name), list)
+        and all(isinstance(one, dict) and all(key in one for key in keys) for one in event[name])
+        for name, keys in PARTS.items()
+    )
 
 
 def _try_lock(file: int) -> bool:

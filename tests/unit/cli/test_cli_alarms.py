@@ -104,6 +104,7 @@ def test_what_is_refused(alarms, id, tmp_path, capsys):
         (("shelve", "--for", "8h"), "Name the id of an alarm, or signals"),
         (("shelve", id, "--signal", "S01", "--for", "8h"), "and not both"),
         (("shelve", id, "--for", "soon"), "'soon' is not a duration"),
+        (("shelve", id, "--for", "99999999d"), "at most 3650 d"),
         (("shelve", "--signal", "S99", "--for", "8h"), "There is no signal 'S99'"),
         (("unshelve", id), "There is no shelved alarm"),
         (("undo", id), "There is no alarm marked as normal"),
@@ -123,3 +124,51 @@ def test_a_watch_without_alarms(plant, tmp_path, capsys):
     capsys.readouterr()
     assert main(["alarms", "list", "--state", str(state)]) == 0
     assert capsys.readouterr().out == "No alarms so far.\n"
+
+
+def test_bytes_that_are_no_text_and_lines_of_others(alarms, id, state):
+    with (state / "alarms.jsonl").open("a") as file:
+        file.write('{"id": "abc"}\n' + "[" * 100_000 + "\n")
+    assert "abc" not in alarms("list")
+    alarms("comment", id, "valve \udcff", "--by", "Ann")
+    assert "Ann: valve ?" in alarms("show", id)
+
+
+def test_a_history_that_somebody_emptied_is_not_filled_up(alarms, id, state):
+    (state / "alarms.jsonl").write_bytes((state / "alarms.jsonl").read_bytes()[:-1])
+    alarms("ack", id, "--by", "Ann")
+    data = (state / "alarms.jsonl").read_bytes()
+    assert b"\0" not in data
+    assert json.loads(data.splitlines()[-1])["acknowledged_by"] == "Ann"
+
+
+def test_an_alarm_that_is_cleared_and_shelved_has_its_blanks(capsys):
+    from causewatch.cli.alarm_text import print_list
+    from causewatch.cli.summary import console
+
+    alarm = {"id": "a", "kind": "anomaly", "cleared_at": "t", "shelved_until": "u"}
+    print_list([alarm], console())
+    assert "cleared, shelved  anomaly" in capsys.readouterr().out
+
+
+def test_what_is_asked_of_a_watch_without_new_rows(plant, state, tmp_path, capsys):
+    """Actions happen at the last tick of the earlier run, and nonsense ends nothing."""
+    source, inbox = tmp_path / "log.csv", state / "inbox"
+    source.write_text("".join(plant.lines[:230]))
+    inbox.mkdir(exist_ok=True)
+    id = next(one["id"] for one in reversed(_lines(state)) if one["cleared_at"] is None)
+    bad = [b"", b"[1]", b"\xff", b"[" * 100_000, b'{"action": "shelve", "signals": 5}', b"null"]
+    for k, data in enumerate(bad):
+        (inbox / f"{k}.json").write_bytes(data)
+    (inbox / "folder.json").mkdir()
+    (inbox / "z.json").write_text(json.dumps({"action": "ack", "id": id, "by": "Ann"}))
+    assert main(["watch", str(plant.model), str(source), "--state", str(state)]) == 0
+    assert not list(inbox.glob("*.json"))
+    assert all("error" in json.loads((inbox / f"{k}.answer").read_text()) for k in range(len(bad)))
+    last = _lines(state)[-1]
+    assert last["event"] == "acknowledged"
+    assert last["time"] >= last["raised_at"] > "1971"
+
+
+def _lines(state):
+    return [json.loads(line) for line in (state / "alarms.jsonl").read_text().splitlines()]

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from causewatch.cli import main
+from causewatch.monitor.state import StateFolder
 from small_plant import ROWS
 
 SIGNALS = ["S01", "S02", "S03", "S04", "S05"]
@@ -53,7 +54,9 @@ def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
     shown = capsys.readouterr()
     found = events(shown.out)
     raised = [one for one in found if one["event"] == "raised" and one["kind"] == "anomaly"]
-    assert [one["causes"][0]["signal"] for one in raised[:2]] == ["S02", "S04"]
+    assert raised[0]["causes"][0]["signal"] == "S02"
+    in_the_end = {one["id"]: one["causes"][0]["signal"] for one in found if one["causes"]}
+    assert [in_the_end[one["id"]] for one in raised] == ["S02", "S04"]
     assert "S02" in raised[0]["headline"]
     assert raised[0]["cleared_at"] is None
     last = {one["id"]: one for one in found}[raised[0]["id"]]
@@ -422,3 +425,79 @@ def test_a_state_of_another_model_or_a_damaged_one(plant, tmp_path, capsys):
     (state / "state.zip").write_bytes(whole[: len(whole) // 2])
     assert watch(plant, plant.test, "--state", state) == 2
     assert "state.zip" in sentence(capsys.readouterr())
+    (state / "state.zip").write_bytes(whole)
+    folder = StateFolder(state)
+    saved = folder.load()
+    del saved.monitor["health"]
+    folder.save(saved)
+    assert watch(plant, plant.test, "--state", state) == 2
+    assert "start with an empty --state folder" in sentence(capsys.readouterr())
+
+
+def test_what_does_not_come_again_is_not_taken_back(plant, tmp_path, monkeypatch, capsys):
+    state, alarms = tmp_path / "state", tmp_path / "a.jsonl"
+    scores = tmp_path / "s.csv"
+    files = ["--alarms", alarms, "--scores", scores, "--state", state]
+    feed_stdin(monkeypatch, "".join(plant.lines[:215]).encode())
+    assert watch(plant, "-", *files) == 0
+    early = (state / "state.zip").read_bytes()
+    feed_stdin(monkeypatch, "".join([plant.lines[0], *plant.lines[215:400]]).encode())
+    assert watch(plant, "-", *files) == 0
+    (state / "state.zip").write_bytes(early)  # as after a kill
+    written = [path.read_bytes() for path in (alarms, scores, state / "alarms.jsonl")]
+    feed_stdin(monkeypatch, "".join([plant.lines[0], *plant.lines[400:420]]).encode())
+    assert watch(plant, "-", *files) == 0
+    for path, before in zip((alarms, scores, state / "alarms.jsonl"), written, strict=True):
+        assert path.read_bytes().startswith(before)
+
+
+def test_a_file_that_became_shorter_is_added_to(plant, tmp_path, capsys):
+    source, state, scores = tmp_path / "log.csv", tmp_path / "state", tmp_path / "s.csv"
+    source.write_text("".join(plant.lines[:100]))
+    assert watch(plant, source, "--state", state, "--scores", scores) == 0
+    short = "".join(scores.read_text().splitlines(keepends=True)[:50])
+    scores.write_text(short)
+    source.write_text("".join(plant.lines[:110]))
+    assert watch(plant, source, "--state", state, "--scores", scores) == 0
+    text = scores.read_text()
+    assert text.startswith(short)
+    assert len(text.splitlines()) == 60
+    capsys.readouterr()
+    assert watch(plant, source, "--state", state, "--scores", scores, "--per-signal") == 2
+    assert "begun with other columns" in sentence(capsys.readouterr())
+    assert scores.read_text() == text
+
+
+@pytest.mark.parametrize("kind", ["same header", "other order", "no header"])
+def test_a_followed_file_is_replaced(kind, plant, tmp_path, monkeypatch):
+    from causewatch.cli.batches import Reading
+    from causewatch.cli.feeds import open_feed
+
+    monkeypatch.setattr("causewatch.cli.incoming.WAIT", 0.0)
+    path, other = tmp_path / "log.csv", tmp_path / "new.csv"
+    path.write_text("".join(plant.lines[:10]))
+    rows = [line.strip().split(",") for line in (plant.lines[0], *plant.lines[10:20])]
+    if kind == "other order":
+        rows = [[row[0], *row[:0:-1]] for row in rows]
+    if kind == "no header":
+        rows = rows[1:]
+    other.write_text("".join(",".join(row) + "\n" for row in rows))
+    said = {"counted": False, "interval": 1.0}
+    feed = open_feed(str(path), SIGNALS, Reading(), follow=True, **said)
+    found = []
+    for k, batch in enumerate(feed.batches()):
+        found += batch.values.tolist()
+        if k == 1:
+            path.unlink()
+            feed.position()  # there is no file at present
+        if k == 2:
+            other.replace(path)
+        if k == 8:
+            break
+    after = feed.position()
+    feed.close()
+    assert after["bytes"] == path.stat().st_size
+    expected = pl.read_csv(plant.test).select(SIGNALS).rows()[:19]
+    assert [tuple(row) for row in found] == expected
+    assert after["rows"] == 19
+    assert feed.problems == {}

@@ -16,6 +16,7 @@ class Pieces:
     """Text in given pieces; None stands for a pause."""
 
     endless = False
+    files = 1
 
     def __init__(self, *pieces):
         self.pieces = list(pieces)
@@ -93,8 +94,30 @@ def test_a_file_that_grows_is_cut_and_replaced(tmp_path, monkeypatch):
     other.write_bytes(b"first\nof another\n")
     other.replace(path)
     assert b"".join(lines.read() for _ in range(3)) == b"first\nof another\n"
+    assert (lines.files, lines.taken) == (3, len(b"first\nof another\n"))
+    head = source.head(6)
     path.unlink()
     assert lines.read() == b""
+    assert source.head(6) == head
+    source.close()
+    assert source.head(6) == head
+    path.write_bytes(b"first\n")
+    again = FileText(path)
+    assert again.is_known(6, head)
+    again.close()
+
+
+def test_a_line_without_an_end_does_not_run_into_the_next_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("causewatch.cli.incoming.WAIT", 0.0)
+    path, other = tmp_path / "log", tmp_path / "new"
+    path.write_bytes(b"a\nhalf")
+    source = FileText(path, follow=True)
+    lines = Lines(source)
+    assert lines.read() == b"a\n"
+    other.write_bytes(b"new\n")
+    other.replace(path)
+    assert b"".join(lines.read() for _ in range(3)) == b"new\n"
+    assert lines.taken == 4
     source.close()
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causewatch.errors import ModelFileError, SettingError
-from causewatch.monitor.state import SavedState, StateFolder, pack, unpack
+from causewatch.monitor.state import SavedState, StateFolder, cut_back, pack, unpack
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -94,8 +94,30 @@ def test_damaged_states_are_refused(tmp_path):
 def test_the_history_survives_a_line_cut_short(tmp_path):
     folder = StateFolder(tmp_path)
     assert list(folder.events()) == []
-    folder.history.write_text('{"id": "a"}\n[]\n{"no": 1}\n\n{"id": "b"}\n{"id": "c')
+    event = {
+        **dict.fromkeys(("id", "event", "time", "kind", "raised_at", "headline"), "a"),
+        **dict.fromkeys(("cleared_at", "acknowledged_by", "shelved_until", "peak_score")),
+        **dict.fromkeys(("abstained", "normal"), False),
+        **{name: [] for name in ("causes", "broken_links", "comments")},
+    }
+    good = [json.dumps(event | {"id": id}) for id in "ab"]
+    foreign = ['{"id": "abc"}', "[]", '{"no": 1}', "", "[" * 100_000, good[0][:-9]]
+    foreign += [json.dumps(event | bad) for bad in ({"peak_score": "x"}, {"causes": [1]})]
+    folder.history.write_text("\n".join([good[0], *foreign, good[1], '{"id": "c']))
     assert [event["id"] for event in folder.events()] == ["a", "b"]
+
+
+def test_cutting_back_never_pads(tmp_path):
+    path = tmp_path / "lines"
+    for content, size, left in [
+        (b"a\nb\n", 2, b"a\n"),
+        (b"a\nb\n", 9, b"a\nb\n"),
+        (b"a\nb", 9, b"a\nb\n"),
+        (b"", 9, b""),
+    ]:
+        path.write_bytes(content)
+        cut_back(path, size)
+        assert path.read_bytes() == left
 
 
 def test_the_inbox_is_read_in_order(tmp_path):
