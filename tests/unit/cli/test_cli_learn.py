@@ -370,8 +370,14 @@ def test_an_interrupt_leaves_nothing(tmp_path):
             break
     time.sleep(1.0)
     assert run.poll() is None, "it was over before it could be interrupted"
-    run.send_signal(signal.SIGINT)
-    shown, complaint = run.communicate(timeout=60)
+    # Python drops an interrupt that falls into a callback of its import system: press again.
+    for _ in range(3):
+        run.send_signal(signal.SIGINT)
+        try:
+            shown, complaint = run.communicate(timeout=20)
+            break
+        except subprocess.TimeoutExpired:
+            continue
     assert run.returncode == 130
     assert shown == ""
     said = [line for line in complaint.splitlines() if not line.startswith("import time:")]
