@@ -319,11 +319,25 @@ def test_a_spoofed_signal_keeps_its_alarm_until_it_is_released(model):
     assert len(story.raised()) == 1
 
 
-@pytest.mark.parametrize("seed", [3, 4, 5])
-def test_a_spoof_that_only_its_own_past_betrays_keeps_its_alarm(model, seed):
+WEAK = pytest.mark.xfail(
+    reason="weak evidence that dips ends the event, and three times what is left hides the rest",
+    strict=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("seed", "by"),
+    [
+        *((seed, 30.0) for seed in (3, 4, 5)),
+        (4, 20.0),
+        pytest.param(3, 20.0, marks=WEAK),
+        pytest.param(5, 20.0, marks=WEAK),
+    ],
+)
+def test_a_spoof_that_only_its_own_past_betrays_keeps_its_alarm(model, seed, by):
     """A signal that remembers long shows an offset as an innovation once only: the level."""
     rows = plant(900, seed)
-    rows[200:500, L] += 30.0
+    rows[200:500, L] += by
     story = watch(model, rows)
     assert story.on[200:500].all()
     assert not story.on[750:].any()
@@ -456,7 +470,9 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize(("signal", "by"), [("K", 5.0), ("C", 9.0)])
+@pytest.mark.parametrize(
+    ("signal", "by"), [("K", 5.0), ("C", 9.0), pytest.param("C", 6.0, marks=WEAK)]
+)
 def test_what_is_odd_alone_for_hours_becomes_a_matter_of_health(model, signal, by):
     rows = plant(900, 7)
     rows[200:, COLUMNS.index(signal)] += by
