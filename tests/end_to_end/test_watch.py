@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -42,6 +43,11 @@ def start(plant, *arguments, **pipes):
     )
 
 
+def feed(stream, lines):
+    stream.writelines(lines)
+    stream.close()
+
+
 def until(condition, what):
     limit = time.monotonic() + PATIENCE
     while not condition():
@@ -50,14 +56,18 @@ def until(condition, what):
 
 
 def test_an_alarm_comes_before_the_stream_ends(plant, whole):
-    run = start(plant, "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    run.stdin.writelines(plant.lines[:230])
-    run.stdin.flush()
-    first = json.loads(run.stdout.readline())  # while the pipe is open
-    assert first["event"] == "raised"
-    assert "S02" in first["signals"]
-    rest, said = run.communicate("".join(plant.lines[230:]), timeout=PATIENCE)
-    assert run.returncode == 0
+    with start(plant, "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        run.stdin.writelines(plant.lines[:230])
+        run.stdin.flush()
+        first = json.loads(run.stdout.readline())  # while the pipe is open
+        assert first["event"] == "raised"
+        assert "S02" in first["signals"]
+        # Not `communicate`: it would lose what `readline` has read beyond the first line.
+        feeding = threading.Thread(target=feed, args=(run.stdin, plant.lines[230:]))
+        feeding.start()
+        rest, said = run.stdout.read(), run.stderr.read()
+        feeding.join(PATIENCE)
+        assert run.wait(PATIENCE) == 0
     assert [first, *map(json.loads, rest.splitlines())] == list(map(json.loads, whole.splitlines()))
     assert f"standard input: {ROWS} rows" in said
     assert "Traceback" not in said
