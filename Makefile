@@ -26,14 +26,8 @@ $(VENV)/.bench: $(VENV)/.dev
 
 setup: $(VENV)/.dev ## everything needed to develop
 
-demo: $(VENV)/.core ## learn from a generated system, show its causal graph, watch nine faults
-	$(BIN)/causewatch simulate random --out demo --rows 5000 --test-rows 4000 --seed 7 --force
-	$(BIN)/causewatch learn demo/normal.csv --out demo/model.cwm --links 20 --force
-	$(BIN)/causewatch inspect demo/model.cwm --graph demo/graph.svg --min-strength 0.1 --links 0 --force >/dev/null
-	$(BIN)/causewatch inspect demo/model.cwm --graph demo/graph.html --min-strength 0.1 --links 0 --force >/dev/null
-	$(BIN)/causewatch watch demo/model.cwm demo/test.csv --alarms demo/alarms.jsonl --scores demo/scores.csv --force
-	$(BIN)/causewatch explain demo/model.cwm demo/test.csv --from 2026-01-01T01:48 --to 2026-01-01T01:52 --report demo/alarm.html --force
-	@echo "Look at demo/graph.svg, open demo/graph.html and demo/alarm.html in a browser; the true causes are in demo/causes.json."
+demo: $(VENV)/.core ## the whole story on a simulated water plant: learn, watch attacks, report
+	$(BIN)/causewatch demo --out demo --force
 
 check: $(VENV)/.dev ## linters, types, import rules
 	$(BIN)/ruff check .

@@ -10,7 +10,11 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 COMMANDS = (
+    ("demo",),
+    ("simulate", "plant"),
+    ("simulate", "robot"),
     ("simulate", "random"),
+    ("dataset",),
     ("learn",),
     ("inspect",),
     ("watch",),

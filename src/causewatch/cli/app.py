@@ -12,14 +12,14 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from causewatch.cli import alarms, explain, inspect, learn, simulate, watch
+from causewatch.cli import alarms, dataset, demo, explain, inspect, learn, simulate, watch
 from causewatch.cli.options import Verbose
 from causewatch.cli.output import complain
 from causewatch.errors import CausewatchError
 
 __all__ = ["build", "main"]
 
-COMMANDS = (simulate, learn, inspect, watch, alarms, explain)
+COMMANDS = (demo, simulate, dataset, learn, inspect, watch, alarms, explain)
 """Modules with a ``register(app)`` function, in the order in which ``--help`` lists them."""
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130

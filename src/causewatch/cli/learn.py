@@ -104,6 +104,13 @@ def learn(
     fdr: Annotated[
         bool, typer.Option("--fdr", help="Correct p-values for the number of tests.")
     ] = False,
+    keep_start_up: Annotated[
+        bool,
+        typer.Option(
+            "--keep-start-up",
+            help="Learn from the beginning of the recording even if it looks like a start-up.",
+        ),
+    ] = False,
     time: Annotated[
         str | None, typer.Option(metavar="COL", help="Time column, if it is not found.")
     ] = None,
@@ -187,6 +194,7 @@ def learn(
             "--method": method != "pcmci",
             "--test": test != "linear",
             "--fdr": fdr,
+            "--keep-start-up": keep_start_up,
             "--calibrate": bool(calibrate),
             "--false-alarm-every": false_alarm_every is not None,
             "--knowledge": knowledge is not None,
@@ -208,6 +216,7 @@ def learn(
             method=method,
             test=test,
             fdr=fdr,
+            keep_start_up=keep_start_up,
             seed=seed,
             progress=tell,
             **reading,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from causewatch.monitor import Alarm
     from causewatch.monitor.alarms import Event
 
-__all__ = ["LinesOut", "LiveView"]
+__all__ = ["LinesOut", "LiveView", "event_text"]
 
 REFRESH = 0.1
 """Seconds between two pictures."""
@@ -83,16 +83,16 @@ class LiveView:
 
     def event(self, session: Session, event: Event, alarm: Alarm, line: str) -> None:
         """See `causewatch.cli.session.View`."""
-        from rich.text import Text
+        if event != "updated":  # the picture shows it
+            self.say(event_text(session, event, alarm))
 
-        if event == "updated":
-            return  # the picture shows it
-        text = Text(f"{format_time(alarm.updated_at, session.monitor.clock)}  ", style="dim")
-        what = event if alarm.kind == "anomaly" else f"health {event}"
-        text.append(f"{what:15}", STYLES.get(event, ""))
-        text.append(f"{alarm.id}  ", "dim")
-        text.append(shown(alarm.headline))
+    def say(self, text: Text) -> None:
+        """Print a line above the picture."""
         self._live.console.print(text)
+
+    def more(self, session: Session) -> list[RenderableType]:
+        """What else belongs to the picture, below the score; for views that know more."""
+        return []
 
     def look(self, session: Session) -> None:
         """See `causewatch.cli.session.View`."""
@@ -122,6 +122,7 @@ class LiveView:
                 overflow="ellipsis",
             ),
             _score(None if last is None else last.score),
+            *self.more(session),
         ]
         active = monitor.alarms.active
         anomalies = [alarm for alarm in active if alarm.kind == "anomaly"]
@@ -138,6 +139,18 @@ class LiveView:
         if len(unwell) > MOST:
             parts.append(Text(f"and {len(unwell) - MOST} more signals not well", style="dim"))
         return Group(*parts)
+
+
+def event_text(session: Session, event: Event, alarm: Alarm) -> Text:
+    """One line about what happened to an alarm."""
+    from rich.text import Text
+
+    text = Text(f"{format_time(alarm.updated_at, session.monitor.clock)}  ", style="dim")
+    what = event if alarm.kind == "anomaly" else f"health {event}"
+    text.append(f"{what:15}", STYLES.get(event, ""))
+    text.append(f"{alarm.id}  ", "dim")
+    text.append(shown(alarm.headline))
+    return text
 
 
 def _score(score: float | None) -> Text:

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from causewatch.cli import simulate_plant, simulate_robot
 from causewatch.cli.options import Force, Json, Verbose
 from causewatch.cli.output import print_json, progress, refuse_existing
-from causewatch.errors import UnknownNameError
-from causewatch.files import write_atomically
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from causewatch.simulate import Simulation
+from causewatch.cli.recordings import START, chosen, to_csv, write_all
 
 __all__ = ["register"]
 
 log = logging.getLogger(__name__)
 
-START = datetime(2026, 1, 1)
 FILES = ("normal.csv", "test.csv", "causes.json", "graph.json")
 
 ABOUT = """Write a normal recording, a recording with faults, and the truth about both.
@@ -53,6 +46,18 @@ def register(app: typer.Typer) -> None:
     group.command("random", help=RANDOM, epilog=EXAMPLES, short_help="A system drawn at random.")(
         random
     )
+    group.command(
+        "plant",
+        help=simulate_plant.HELP,
+        epilog=simulate_plant.EXAMPLES,
+        short_help="A water-treatment plant with 51 tags.",
+    )(simulate_plant.plant)
+    group.command(
+        "robot",
+        help=simulate_robot.HELP,
+        epilog=simulate_robot.EXAMPLES,
+        short_help="A humanoid robot with 255 columns.",
+    )(simulate_robot.robot)
     app.add_typer(group, name="simulate", help="Make recordings whose causes are known.")
 
 
@@ -101,7 +106,7 @@ def random(
     paths = [out / name for name in FILES]
     refuse_existing(paths, force)
     system = random_system(signals, links=links, max_lag=max_lag, kind=kind, seed=seed)
-    names = _names(attacks, tuple(FAULT_KINDS), system.fault_kinds)
+    names = chosen(attacks, tuple(FAULT_KINDS), system.fault_kinds)
     faults = random_faults(system, test_rows, len(names), seed, kinds=names)
     log.info("Drew %r with faults %s", system, [fault.title for fault in faults])
     first, second = np.random.SeedSequence(seed).generate_state(2).tolist()
@@ -109,14 +114,12 @@ def random(
         normal = system.simulate(rows, seed=first)
         test = system.simulate(test_rows, seed=second, faults=faults)
         contents = (
-            _csv(normal, START),
-            _csv(test, START + timedelta(seconds=rows), test.labels),
+            to_csv(normal, START),
+            to_csv(test, START + timedelta(seconds=rows), test.labels),
             json.dumps(test.causes, ensure_ascii=False, indent=1) + "\n",
             system.graph.to_json() + "\n",
         )
-        out.mkdir(parents=True, exist_ok=True)
-        for path, content in zip(paths, contents, strict=True):
-            write_atomically(path, content)
+        write_all(dict(zip(paths, contents, strict=True)))
     if as_json:
         print_json(
             {
@@ -133,34 +136,3 @@ def random(
     else:
         print(f"{len(system.signals)} signals, {len(system.graph)} links, {len(faults)} faults.")
         print(f"Wrote {', '.join(str(path) for path in paths)}.")
-
-
-def _names(attacks: str, known: tuple[str, ...], possible: tuple[str, ...]) -> tuple[str, ...]:
-    """The faults that ``--attacks`` asks for."""
-    if attacks in ("all", "none"):
-        return possible if attacks == "all" else ()
-    names = tuple(name.strip() for name in attacks.split(","))
-    for name in names:
-        if name not in known:
-            raise UnknownNameError(name, "attack", ("all", "none", *known))
-    return names
-
-
-def _csv(recording: Simulation, start: datetime, labels: NDArray[np.int8] | None = None) -> str:
-    """A recording as CSV text, one row per second; a missing value is an empty cell.
-
-    Numbers have the digits that single precision needs, whole ones no decimal point.
-    """
-    import numpy as np
-    import polars as pl
-
-    rows = len(recording.values)
-    seconds = np.datetime64(start, "ms") + np.arange(rows) * np.timedelta64(1000, "ms")
-    columns = [pl.Series("time", seconds)]
-    for name, values in zip(recording.signals, recording.values.T, strict=True):
-        whole = bool((np.isnan(values) | (values == np.rint(values))).all())
-        column = pl.Series(name, values.astype(np.float32)).fill_nan(None)
-        columns.append(column.cast(pl.Int64) if whole else column)
-    if labels is not None:
-        columns.append(pl.Series("label", labels))
-    return pl.DataFrame(columns).write_csv(datetime_format="%Y-%m-%dT%H:%M:%S")

@@ -11,6 +11,7 @@ from causewatch.data.table import (
     TimeTable,
     format_time,
 )
+from causewatch.data.without import Without
 
 __all__ = [
     "Clock",
@@ -21,6 +22,7 @@ __all__ = [
     "TableOptions",
     "TableSource",
     "TimeTable",
+    "Without",
     "format_duration",
     "format_time",
     "open_table",

@@ -1,8 +1,8 @@
 """From a recording of normal operation to a `NormalModel`.
 
-The recording is read twice, each time in pieces, and never held in memory as a whole (except
-by the `paper` preset, whose rule for the interval needs all rows at once, and by independence
-tests other than the linear one):
+The recording is read twice (three times if a start-up is left out), each time in pieces, and never
+held in memory as a whole (except by the `paper` preset, whose rule for the interval needs all rows
+at once, and by independence tests other than the linear one):
 
 1. a *survey*: what each signal is like, whether the recording looks normal, a sample of its rows
    from which interval and lag are chosen;
@@ -23,7 +23,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import TableSource, TimeTable, format_duration, open_table, parse_duration
+from causewatch.data import (
+    TableSource,
+    TimeTable,
+    Without,
+    format_duration,
+    open_table,
+    parse_duration,
+    parse_span,
+)
 from causewatch.detectors import GuardRanges, Limits, habits_of, published_limits
 from causewatch.detectors.equations import LEAST_SPREAD
 from causewatch.discovery import (
@@ -52,6 +60,7 @@ from causewatch.preprocess import (
     TickSource,
     default_preprocessing,
     paper_preprocessing,
+    quality_findings,
 )
 from causewatch.preprocess.findings import plural
 
@@ -106,6 +115,7 @@ def learn(
     method: str | Discoverer = "pcmci",
     test: str = "linear",
     fdr: bool = False,
+    keep_start_up: bool = False,
     seed: int = 0,
     progress: LearnProgress | None = None,
     now: datetime | None = None,
@@ -141,6 +151,9 @@ def learn(
         Independence test of PCMCI: ``linear``, ``rank`` or ``knn``.
     fdr
         Correct p-values for the number of tests (Benjamini–Hochberg).
+    keep_start_up
+        Learn from the beginning of the recording even if it looks like a start-up; else that is
+        left out, and the report says so. The ``paper`` preset always keeps it.
     seed
         For tests that draw random numbers.
     progress
@@ -174,6 +187,10 @@ def learn(
     second = None if calibrate is None else open_table(calibrate, **reading)
 
     survey, sample, whole = survey_of(source, preset, tell)
+    start_up = None if keep_start_up or preset == "paper" else _start_up(survey)
+    if start_up is not None:
+        source = Without(source, [parse_span("..".join(start_up.span or ()))])
+        survey, sample, whole = survey_of(source, preset, tell)
     log.info("read %d rows in %d stretches", survey.rows, survey.stretches)
     if whole is not None:
         plan = paper_preprocessing(whole, every=every, max_lag=max_lag)
@@ -208,6 +225,8 @@ def learn(
     findings = findings_of(
         source, survey, plan, taken, graph, mechanisms, _alpha(preset, test, alpha)
     )
+    if start_up is not None:
+        findings.append(start_up)
     lines = NormalModel(
         preset=preset,
         preprocessing=plan,
@@ -235,6 +254,7 @@ def learn(
                 "seed": seed,
                 "every": every,
                 "max_lag": max_lag,
+                "keep_start_up": keep_start_up,
                 "false_alarm_every": false_alarm_every,
             },
         ),
@@ -395,6 +415,20 @@ def survey_of(
         tell(f"reading: {rows:,} rows", None)
     whole = _joined(chunks, source) if preset == "paper" else None
     return survey.finish(), sample.stretches(), whole
+
+
+def _start_up(survey: SurveyResult) -> Finding | None:
+    """The start-up that a recording begins with, told as left out."""
+    for finding in quality_findings(survey, max_lag_rows=1):
+        if finding.kind == "startup" and finding.span is not None:
+            return replace(
+                finding,
+                severity="info",
+                text=f"{finding.text[:-1]}; it was left out.",
+                meaning="What is learned from a start-up does not hold later.",
+                remedy="If it is normal operation, learn again with --keep-start-up.",
+            )
+    return None
 
 
 def _joined(chunks: list[TimeTable], source: TableSource) -> TimeTable:

@@ -66,6 +66,7 @@ class _Settings(_Strict):
     test: str
     alpha: Finite
     fdr: bool
+    keep_start_up: bool = False
     seed: int
     every: Finite | None
     max_lag: int | None

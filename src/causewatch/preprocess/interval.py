@@ -47,8 +47,9 @@ BLOCK = 4096
 """Consecutive rows taken at a time from a longer recording."""
 OWN_PAST = 8
 """Lags of a signal's own past that are taken out of it."""
-COVERED = 0.9
-"""Share of the cross-dependence that the lags up to `MOST_LAGS` must hold."""
+COVERED, MOSTLY_COVERED = 0.9, 0.6
+"""Share of the cross-dependence that the lags up to `MOST_LAGS` must hold; where cycles of the
+plant spread it over so many lags that no length does, the lesser share must do."""
 NEARLY = 0.5
 """Share of the largest cross-dependence that a shorter tick must show to be preferred."""
 SHARE = 0.2
@@ -80,11 +81,15 @@ def choose_interval(stretches: list[Floats], *, rows: int | None = None) -> Inte
     total = sum(map(len, stretches)) if rows is None else rows
     signals = stretches[0].shape[1] if stretches else 1
     seen: dict[int, Floats] = {}
+    whole: set[int] = set()  # lengths of which a stretch holds enough ticks to see the window
     for length in _lengths(total):
-        strength = _cross_dependence(_averaged(stretches, length))
+        ticks = _averaged(stretches, length)
+        strength = _cross_dependence(ticks)
         if strength is None:
             break
         seen[length] = strength
+        if max(map(len, ticks)) >= OWN_PAST + 2 * WINDOW:
+            whole.add(length)
     lags = slice(1, MOST_LAGS + 1)
     directed = {length: float(strength[lags].sum()) for length, strength in seen.items()}
     largest = max(directed.values(), default=0.0)
@@ -92,11 +97,18 @@ def choose_interval(stretches: list[Floats], *, rows: int | None = None) -> Inte
         # Nothing acts later than within one row, or nothing acts at all.
         within = any(strength[0] > 0.0 for strength in seen.values())
         return IntervalChoice(1, LEAST_LAGS, 1.0 if within else 0.0)
+    share = {
+        length: directed[length] / max(float(seen[length][1:].sum()), 1e-300) for length in whole
+    }
     fitting = [
         length
-        for length, found in directed.items()
-        if found >= NEARLY * largest and found >= COVERED * float(seen[length][1:].sum())
+        for length in whole
+        if directed[length] >= NEARLY * largest and share[length] >= COVERED
     ]
+    if not fitting:
+        mostly = [length for length in whole if share[length] >= MOSTLY_COVERED]
+        largest = max((directed[length] for length in mostly), default=0.0)
+        fitting = [length for length in mostly if directed[length] >= NEARLY * largest]
     per_tick = min(fitting, default=max(directed, key=lambda length: directed[length]))
     reach = _reach(seen[per_tick][: MOST_LAGS + 1])
     max_lag = lags_for(reach, signals)

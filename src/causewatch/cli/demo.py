@@ -1,0 +1,151 @@
+"""``causewatch demo``: the whole story on the built-in water plant."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from causewatch.cli.options import Force, Json, Verbose
+from causewatch.cli.output import print_json, progress, refuse_existing
+from causewatch.errors import SettingError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["register"]
+
+ABOUT = """Learn the built-in water plant, watch it under attack, and tell how that went.
+
+A simulated day of normal operation is learnt from. Then an afternoon with five attacks is played at
+high speed: in a terminal with a live view, otherwise as plain lines. At the end stands a table of
+the attacks: how soon each was noticed, which signals were named as causes, and the truth. Attacks
+that were missed and false alarms are shown as such. Every number comes from this run.
+
+In DIR: index.html (the report, with a page for each alarm in alarms/), normal.csv, test.csv and
+causes.json as 'causewatch simulate' writes them, model.cwm, alarms.jsonl, scores.csv, graph.svg
+and graph.html."""
+
+EXAMPLES = """Examples:
+
+\b
+  causewatch demo
+  causewatch demo --out plant --seed 7 --speed 300
+  causewatch demo --attacks 8,17,21 --json"""
+
+ATTACKS = ("drift", "21", "2", "27", "8")
+"""Different in kind: a slow drift, a valve with its level spoofed, a standby pump, a tank made to
+overflow, and a pressure that makes the plant wash its filter again and again."""
+SPEED = 1800.0
+"""Half an hour in a second."""
+FILES = (
+    "normal.csv", "test.csv", "causes.json", "model.cwm", "alarms.jsonl", "scores.csv", "graph.svg",
+    "graph.html", "index.html",
+)  # fmt: skip
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``demo``."""
+    app.command("demo", help=ABOUT, epilog=EXAMPLES, short_help="The whole story in a minute.")(
+        demo
+    )
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder to write to; made if it is not there.")
+    ] = Path("causewatch-demo"),
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of everything that is random.")
+    ] = 1,
+    attacks: Annotated[
+        str,
+        typer.Option(
+            metavar="none|NAME,…",
+            help="Attacks of the afternoon, in this order; 'causewatch simulate plant --list'"
+            " shows the names; none: an afternoon without.",
+        ),
+    ] = ",".join(ATTACKS),
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            min=0.0,
+            help="How many times faster than time the afternoon is played; 0: as fast as possible.",
+            show_default=f"{SPEED:g} in a terminal, else 0",
+        ),
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open the dashboard; it is not there yet.")
+    ] = False,
+    force: Force = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Tell the whole story."""
+    if serve:
+        msg = (
+            "The dashboard is not there yet; leave out --serve, and open the report that"
+            " 'causewatch demo' writes."
+        )
+        raise SettingError(msg)
+    paths = {name: out / name for name in FILES}
+    refuse_existing(paths.values(), force)
+    from causewatch.cli.demo_report import result_dict, write_report
+    from causewatch.cli.demo_run import attacks_named, learn_normal, simulate, watch_test
+    from causewatch.cli.demo_story import print_outcome
+    from causewatch.cli.summary import console
+
+    names = attacks_named(attacks)
+    began = time.monotonic()
+    screen = console()
+    steps = _Steps(None if as_json else screen)
+    steps.begin("Simulating a normal day of a water plant, and an afternoon with attacks")
+    with progress("simulating the plant") as tell:
+        normal, test = simulate(seed, names, paths, tell)
+    waited = len(names) - len(test.episodes)
+    steps.end(
+        f"{len(normal.values):,} and {len(test.values):,} rows of {len(normal.signals)} signals;"
+        f" attacks: {', '.join(one.name for one in test.episodes) or 'none'}"
+        + (f"; {waited} did not take place, what they waited for never came" if waited else "")
+    )
+    steps.begin("Learning from the normal day which signals cause which others")
+    learnt = learn_normal(paths)
+    steps.end(str(learnt))
+    steps.begin("Watching the afternoon")
+    live = screen.is_terminal and not as_json
+    pace = speed if speed is not None else SPEED if live else 0.0
+    watched = watch_test(learnt.model, test, paths, pace, live, None if as_json else screen)
+    steps.end(str(watched))
+    if not as_json:
+        print_outcome(watched.outcome, screen, watched.clock)
+    steps.begin("Writing the report")
+    with progress("writing the report"):
+        write_report(learnt, watched, test, paths, seed)
+    steps.end(f"open {paths['index.html']} in a browser")
+    seconds = time.monotonic() - began
+    if as_json:
+        print_json(result_dict(learnt, watched, paths, seed, seconds))
+    else:
+        screen.print(f"All of this took {seconds:.0f} s.")
+
+
+class _Steps:
+    """Says what is being done and how long it took; nothing without a screen."""
+
+    def __init__(self, screen: Console | None) -> None:
+        self._screen = screen
+        self._since = time.monotonic()
+
+    def begin(self, text: str) -> None:
+        """Something begins."""
+        self._since = time.monotonic()
+        if self._screen is not None:
+            self._screen.print(f"{text} …", style="bold")
+
+    def end(self, text: str) -> None:
+        """It has ended, with this result."""
+        if self._screen is not None:
+            self._screen.print(f"  {text} ({time.monotonic() - self._since:.1f} s)")

@@ -1,0 +1,49 @@
+"""Checking what a dataset's files hold, before they are read as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from causewatch.data.datasets.files import read_columns
+from causewatch.data.files import unreadable
+from causewatch.data.raw import file_name
+from causewatch.errors import TableError, listing
+
+__all__ = ["check_columns", "check_rows"]
+
+
+def check_columns(path: Path, needed: Iterable[str], title: str) -> tuple[str, ...]:
+    """The columns of a file, in which all of `needed` must be.
+
+    Parameters
+    ----------
+    path
+        A table.
+    needed
+        Names without which the file is not of this dataset.
+    title
+        What messages call the dataset.
+    """
+    try:
+        columns = read_columns(path)
+    except OSError as error:
+        raise unreadable(file_name(path), error) from error
+    missing = [name for name in needed if name not in columns]
+    if missing:
+        message = (
+            f"{file_name(path)} is not a file of {title}: it lacks the columns "
+            f"{listing(missing)}, and has {listing(columns)}."
+        )
+        raise TableError(message)
+    return columns
+
+
+def check_rows(name: str, rows: int, published: int) -> None:
+    """Raise if a file has fewer rows than were published."""
+    if rows < published:
+        message = (
+            f"{name} has {rows:,} rows, {published:,} were published; it was cut short, download "
+            "it again."
+        )
+        raise TableError(message)

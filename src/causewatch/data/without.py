@@ -1,0 +1,75 @@
+"""A table without the rows of some spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from causewatch.data.notes import Tally
+from causewatch.data.opened import Excluder
+from causewatch.data.reader import Piece
+from causewatch.data.spans import Span
+from causewatch.data.table import Clock, Note, SourceFile, TableSource, TimeTable
+
+__all__ = ["Without"]
+
+
+class Without:
+    """What a table holds outside of some spans; a :class:`causewatch.data.TableSource`.
+
+    Parameters
+    ----------
+    source
+        The table.
+    spans
+        What to leave out.
+    """
+
+    def __init__(self, source: TableSource, spans: Sequence[Span]) -> None:
+        self._source = source
+        self._spans = tuple(spans)
+        self._notes: tuple[Note, ...] = ()
+
+    @property
+    def signals(self) -> Sequence[str]:
+        """Column names."""
+        return self._source.signals
+
+    @property
+    def interval(self) -> float:
+        """Usual time between two rows, in seconds."""
+        return self._source.interval
+
+    @property
+    def clock(self) -> Clock:
+        """What times count."""
+        return self._source.clock
+
+    @property
+    def files(self) -> tuple[SourceFile, ...]:
+        """Where the rows come from."""
+        return self._source.files
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was found and done; complete once :meth:`chunks` has been read to its end."""
+        return (*self._source.notes, *self._notes)
+
+    def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
+        """The rows that are left, in order."""
+        tally, excluder = Tally(), Excluder(self._spans, self.clock)
+        for chunk in self._source.chunks(rows):
+            kept = excluder.apply(Piece.of(chunk))
+            if len(kept):
+                yield replace(
+                    chunk,
+                    values=kept.values,
+                    time=kept.time,
+                    labels=kept.labels,
+                    starts=np.flatnonzero(kept.start),
+                    continues=not kept.start[0],
+                )
+        excluder.finish(tally)
+        self._notes = tally.notes()
