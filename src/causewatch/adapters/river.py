@@ -43,7 +43,9 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         values are missing, they are dropped and as many new ones are awaited.
     time
         The key under which rows have their time; without it rows count as one second each.
-    preset, every, max_lag, alpha, knowledge, false_alarm_every, method, test, fdr, seed
+    preset, every, max_lag, alpha, knowledge, false_alarm_every
+        As for :func:`causewatch.learn`.
+    method, test, fdr, keep_start_up, seed
         As for :func:`causewatch.learn`.
 
     Examples
@@ -72,6 +74,7 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         method: str | Discoverer = "pcmci",
         test: str = "linear",
         fdr: bool = False,
+        keep_start_up: bool = False,
         seed: int = 0,
     ) -> None:
         if warm_up < LEAST_TICKS:
@@ -88,6 +91,7 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         self.method = method
         self.test = test
         self.fdr = fdr
+        self.keep_start_up = keep_start_up
         self.seed = seed
         self._first: list[dict[str, Any]] = []  # rows to learn from
         self._monitor: Monitor | None = None

@@ -33,7 +33,9 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
 
     Parameters
     ----------
-    preset, every, max_lag, alpha, knowledge, false_alarm_every, method, test, fdr, seed
+    preset, every, max_lag, alpha, knowledge, false_alarm_every
+        As for :func:`causewatch.learn`.
+    method, test, fdr, keep_start_up, seed
         As for :func:`causewatch.learn`. Rows count as one second each, unless the index of a
         pandas frame says when they were taken.
     contamination
@@ -68,6 +70,7 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         method: str | Discoverer = "pcmci",
         test: str = "linear",
         fdr: bool = False,
+        keep_start_up: bool = False,
         seed: int = 0,
         contamination: float | None = None,
     ) -> None:
@@ -80,6 +83,7 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self.method = method
         self.test = test
         self.fdr = fdr
+        self.keep_start_up = keep_start_up
         self.seed = seed
         self.contamination = contamination
 
@@ -155,7 +159,9 @@ class CausalAnomalyDetector(_base.OutlierMixin, RowLearner):  # type: ignore[mis
 
     Parameters
     ----------
-    preset, every, max_lag, alpha, knowledge, false_alarm_every, method, test, fdr, seed
+    preset, every, max_lag, alpha, knowledge, false_alarm_every
+        As for :func:`causewatch.learn`.
+    method, test, fdr, keep_start_up, seed
         As for :func:`causewatch.learn`. Rows count as one second each, unless the index of a
         pandas frame says when they were taken.
     contamination

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from causewatch.cli.batches import Feed
-from causewatch.data import format_duration, format_time
+from causewatch.data import format_duration, format_time, lasting
 from causewatch.errors import listing
 from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.alarms import Event
@@ -104,7 +104,7 @@ class Counts:
             why = "too many values are missing, or too few ticks follow each other"
             out.print(f"             none could be judged: {why}")
         still = f", {said['alarms_on']} still on" if said["alarms_on"] else ""
-        under = f"; on for {_span(said['under_alarm_s'])}" if self.alarm_ticks else ""
+        under = f"; on for {lasting(said['under_alarm_s'])}" if self.alarm_ticks else ""
         share = f" ({said['under_alarm_share']:.1%} of the time)" if self.alarm_ticks else ""
         out.print(f"Alarms     {self.alarms} raised{still}{under}{share}")
         if self.health:
@@ -120,19 +120,6 @@ class Counts:
 
 def _some(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def _span(seconds: float) -> str:
-    """A duration in its two largest units."""
-    for size, unit, less, part in (
-        (86_400, "d", 3600, "h"),
-        (3600, "h", 60, "min"),
-        (60, "min", 1, "s"),
-    ):
-        if seconds >= size:
-            whole, rest = divmod(round(seconds / less), size // less)
-            return f"{whole} {unit} {rest} {part}" if rest else f"{whole} {unit}"
-    return format_duration(seconds)
 
 
 def _kinds(counts: dict[str, int]) -> str:

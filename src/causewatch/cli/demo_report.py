@@ -44,7 +44,9 @@ def write_report(
         if PAGE.fullmatch(old.name) and old.stem not in pages:
             old.unlink()
     for one in outcome.entries:
-        write_page(one.alarm, paths["index.html"].parent / pages[one.alarm.id], model)
+        write_page(
+            one.alarm, paths["index.html"].parent / pages[one.alarm.id], model, home="../index.html"
+        )
     origin, counts = model.provenance, watched.session.counts
     first, last = (format_time(int(moment), watched.clock) for moment in watched.time[[0, -1]])
     story = Story(

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from causewatch.cli.output import shown
-from causewatch.data import Clock, format_time
-from causewatch.explain.story import MOST_NAMED, Chapter, Entry, lasting
+from causewatch.data import Clock, format_time, lasting
+from causewatch.explain.story import MOST_NAMED, Chapter, Entry
 from causewatch.monitor.alarms import Alarm
 from causewatch.simulate.run import Episode
 

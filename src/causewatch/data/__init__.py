@@ -1,7 +1,7 @@
 """Tables in: files, dataframes and event lists become signals over time."""
 
 from causewatch.data.source import TableOptions, open_table, read_table, replay
-from causewatch.data.spans import Span, format_duration, parse_duration, parse_span
+from causewatch.data.spans import Span, format_duration, lasting, parse_duration, parse_span
 from causewatch.data.table import (
     Clock,
     Note,
@@ -25,6 +25,7 @@ __all__ = [
     "Without",
     "format_duration",
     "format_time",
+    "lasting",
     "open_table",
     "parse_duration",
     "parse_span",

@@ -11,7 +11,7 @@ from itertools import pairwise
 from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.errors import SettingError, shorten
 
-__all__ = ["Span", "format_duration", "parse_duration", "parse_span"]
+__all__ = ["Span", "format_duration", "lasting", "parse_duration", "parse_span"]
 
 _SECONDS = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "": 1.0, "s": 1.0, "sec": 1.0, "second": 1.0,
@@ -42,6 +42,23 @@ def parse_duration(text: str) -> float:
         )
         raise SettingError(message)
     return seconds
+
+
+def lasting(seconds: float) -> str:
+    """How long something took, in its two largest units.
+
+    >>> lasting(725), lasting(50), lasting(7260)
+    ('12 min 5 s', '50 s', '2 h 1 min')
+    """
+    for size, unit, less, part in (
+        (86_400, "d", 3600, "h"),
+        (3600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if seconds >= size:
+            whole, rest = divmod(round(seconds / less), size // less)
+            return f"{whole} {unit} {rest} {part}" if rest else f"{whole} {unit}"
+    return format_duration(seconds)
 
 
 def format_duration(seconds: float) -> str:

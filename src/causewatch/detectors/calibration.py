@@ -220,11 +220,6 @@ def _levels(seen: Sequence[_Seen], layout: Layout, block: int, every: float) -> 
     given = np.sqrt(sum(one.given for one in seen) / ticks)
     state = np.sqrt(sum(one.state for one in seen) / ticks)
     record = level_of_blocks(np.concatenate([_blocks(one.maxima) for one in seen]), block, every)
-    # Rare surprises, such as those of a switch, are no tail of what is usual: what was passed too
-    # often already cannot be the level.
-    pieces = np.concatenate([one.maxima for one in seen])
-    passed = min(len(pieces), max(1, int(ticks / every)))
-    record = np.maximum(record, np.partition(pieces, -passed, axis=0)[-passed])
     levels = np.empty(layout.size)
     for _, memory, place in layout.blocks:
         # Were innovations independent in time, this would be the size of the weighted mean.

@@ -44,6 +44,10 @@ class Bends(Protocol):
 class Rescales(Protocol):
     """Mechanisms of two-valued signals; see `causewatch.detectors.switches`."""
 
+    @property
+    def target(self) -> NDArray[np.intp]:
+        """Their columns."""
+
     def add(self, expected: Floats, causes: Floats) -> Floats:
         """`expected`, one tick or many, with that of two-valued signals in its place."""
 

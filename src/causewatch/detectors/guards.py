@@ -1,12 +1,13 @@
-"""Guards: signals that stood still in normal operation, and so have no mechanism.
+"""Guards: signals without a mechanism, because they stood still or were the same as another one.
 
 Discovery drops a signal that never moves, although it is just such signals that attacks and faults
-move. A guard holds its value against the range it kept to in normal operation.
+move. A guard holds its value against the range it kept to in normal operation. It also drops the
+second of two signals that were always equal; its guard holds it against the first, its twin.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,29 @@ MARGIN = 0.5
 LARGEST = 1e12
 LEAST_MARGIN = 1e-3
 """The same as a share of the value's size, for signals without any range."""
+TWIN_MARGIN = 0.05
+"""How far twins may be apart, as a share of their range: two clocks never agree to the row."""
 
 
 @dataclass(frozen=True, eq=False)
 class GuardRanges:
-    """The ranges that guarded signals kept to in normal operation, by column number."""
+    """What guarded signals kept to in normal operation, by column number.
+
+    Attributes
+    ----------
+    low, high
+        Their ranges.
+    twin
+        Place of the signal of the model that each was always equal to; -1 where there is none.
+    """
 
     low: Floats
     high: Floats
+    twin: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if len(self.twin) != len(self.low):
+            object.__setattr__(self, "twin", np.full(len(self.low), -1, dtype=np.int64))
 
     @property
     def margin(self) -> Floats:
@@ -39,7 +55,7 @@ class GuardRanges:
 
 
 class Guards:
-    """Watches signals that stood still in normal operation.
+    """Watches signals that have no mechanism.
 
     Parameters
     ----------
@@ -50,25 +66,42 @@ class Guards:
     def __init__(self, ranges: GuardRanges) -> None:
         self._low, self._high = ranges.low.copy(), ranges.high.copy()
         self._margin = ranges.margin
+        self._twin = ranges.twin.copy()
+        self._apart = np.maximum(TWIN_MARGIN * (self._high - self._low), self._margin / LARGEST)
+        self._other = np.full(len(self._low), np.nan)  # what the twins show
         self._value = np.full(len(self._low), np.nan)
 
     def __len__(self) -> int:
         return len(self._low)
 
-    def update(self, values: Floats) -> Floats:
-        """Evidence of each signal: above 1 outside its range; NaN where it is missing."""
+    def update(self, values: Floats, others: Floats | None = None) -> Floats:
+        """Evidence of each signal, above 1 outside its range or apart from its twin; NaN: missing.
+
+        Parameters
+        ----------
+        values
+            Of the guarded signals.
+        others
+            Of the signals of the model; twins are compared with them.
+        """
         values = np.where(np.isfinite(values), values, np.nan)
         self._value = np.where(np.isfinite(values), values, self._value)
         with np.errstate(over="ignore", invalid="ignore"):
             outside = np.maximum(self._low - values, values - self._high) / self._margin
+            paired = self._twin >= 0
+            if others is not None and paired.any():
+                self._other = np.where(paired, others[self._twin], np.nan)
+                apart = np.nan_to_num(np.abs(values - self._other) / self._apart)
+                outside = np.maximum(outside, apart)
         outside = np.clip(outside, 0.0, LARGEST)
         # Beyond the limit only the order of magnitude counts: a switch from 1 to 2 may be hundreds
         # of margins away.
         return np.asarray(np.where(outside > 1.0, 1.0 + np.log(np.maximum(outside, 1.0)), outside))
 
     def expected(self) -> Floats:
-        """The middle of each range."""
-        return np.asarray((self._low + self._high) / 2)
+        """What the twin shows, or the middle of the range."""
+        middle = (self._low + self._high) / 2
+        return np.asarray(np.where(np.isfinite(self._other), self._other, middle))
 
     def accept(self, signal: int) -> None:
         """Take the present value of a signal for normal from now on."""
@@ -76,13 +109,23 @@ class Guards:
         if np.isfinite(value):
             self._low[signal] = min(self._low[signal], value)
             self._high[signal] = max(self._high[signal], value)
+        self._twin[signal] = -1
+        self._other[signal] = np.nan
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """Everything the future depends on."""
-        return {"low": self._low.copy(), "high": self._high.copy(), "value": self._value.copy()}
+        return {
+            "low": self._low.copy(),
+            "high": self._high.copy(),
+            "value": self._value.copy(),
+            "twin": self._twin.copy(),
+            "other": self._other.copy(),
+        }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
         """Go on from a snapshot."""
         self._low[:] = state["low"]
         self._high[:] = state["high"]
         self._value = np.asarray(state["value"]).copy()
+        self._twin[:] = state["twin"]
+        self._other[:] = state["other"]

@@ -82,6 +82,10 @@ class InnovationDetector:
         self._cause_centre = limits.centre[equations.source]
         self._cause_inverse = 1.0 / limits.scale[equations.source]
         self._own = own_past(equations)
+        # A switch has no offset to remember; its surprises can be of any size.
+        self._level_clip = np.full(number, LEVEL_CLIP)
+        if equations.switches is not None:
+            self._level_clip[equations.switches.target] = CLIP
         self._leans = _leaning(equations, limits.scale)
         self._neighbours = _neighbours(equations)
         self._weights = layout.weights
@@ -269,7 +273,7 @@ class InnovationDetector:
         table[self._mean_blocks : self._mean_blocks + self._variance_blocks] = squares
         if self._level_at >= 0:
             # Not clipped as the others are: an offset must be remembered at its full size.
-            whole_size = np.minimum(np.maximum(innovation, -LEVEL_CLIP), LEVEL_CLIP)
+            whole_size = np.minimum(np.maximum(innovation, -self._level_clip), self._level_clip)
             level = whole_size + np.add.reduce(self._own * self._levels)
             if not whole:
                 level = np.where(known, level, self._levels[0])

@@ -64,9 +64,10 @@ def signal_chart(explanation: Explanation, signal: str, kind: Kind = "svg") -> b
         )  # fmt: skip
         onset = min(int(ranking.onset[column]), ranking.raised)
         off = offsets(course.innovation[onset:, column], context.equations, column)
-        if np.abs(off).max(initial=0.0) > 2 * band:
+        alone = course.values[onset:, column] - off
+        if np.abs(off).max(initial=0.0) > 2 * band and _in_sight(alone, course.values[:, column]):
             axes.plot(
-                at[onset:], course.values[onset:, column] - off, color=BLUE, linewidth=1.2,
+                at[onset:], alone, color=BLUE, linewidth=1.2,
                 linestyle=(0, (4, 2)), label="if its causes alone decided",
             )  # fmt: skip
     axes.plot(at, course.values[:, column], color=RED, linewidth=1.4, label="seen")
@@ -75,6 +76,13 @@ def signal_chart(explanation: Explanation, signal: str, kind: Kind = "svg") -> b
         figure, axes, f"{clean(context.labels.get(signal, signal))}", clean(unit), course, context
     )
     return _saved(figure, kind)
+
+
+def _in_sight(line: Floats, seen: Floats) -> bool:
+    """Whether a line stays near what was seen: errors can add up to where nobody could be."""
+    low, high = float(np.nanmin(seen)), float(np.nanmax(seen))
+    room = 3.0 * max(high - low, 1e-9 * max(abs(low), abs(high)))
+    return bool(np.nanmin(line) > low - room and np.nanmax(line) < high + room)
 
 
 def evidence_chart(explanation: Explanation, kind: Kind = "svg", most: int = 4) -> bytes:

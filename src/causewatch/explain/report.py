@@ -27,7 +27,11 @@ MOST_LISTED = 10
 
 
 def write_report(
-    alarm: Alarm | Explanation, path: str | os.PathLike[str], model: NormalModel | None = None
+    alarm: Alarm | Explanation,
+    path: str | os.PathLike[str],
+    model: NormalModel | None = None,
+    *,
+    home: str | None = None,
 ) -> None:
     """Write the report of an alarm; the file is there whole or not at all.
 
@@ -39,19 +43,21 @@ def write_report(
         File to write; an existing one is replaced.
     model
         The model that watched; needed only if the alarm does not carry it.
+    home
+        Address of a page that lists all alarms, to link to.
     """
     file = Path(path)
     told = alarm if isinstance(alarm, Explanation) else explain(alarm, model)
     try:
-        write_atomically(file, report(told).encode())
+        write_atomically(file, report(told, home).encode())
     except OSError as error:
         reason = error.strerror or str(error)
         message = f"Cannot write {str(file)!r}: {reason}; choose a place that can be written to."
         raise SettingError(message) from error
 
 
-def report(explanation: Explanation) -> str:
-    """The report as text.
+def report(explanation: Explanation, home: str | None = None) -> str:
+    """The report as text, with a link to the page that lists all alarms if there is one.
 
     Names stand in it as text, whatever they are; its policy allows no script and no request.
     """
@@ -68,6 +74,7 @@ def report(explanation: Explanation) -> str:
     return environment.get_template("alarm.html").render(
         title="Signal health" if alarm.kind == "health" else "Alarm",
         headline=explanation.headline,
+        home=home,
         style=Markup(style),
         facts=_facts(explanation),
         abstained=explanation.abstained,

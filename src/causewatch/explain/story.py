@@ -14,14 +14,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Clock, format_duration, format_time
+from causewatch.data import Clock, format_time, lasting
 from causewatch.explain.charts import for_page
 from causewatch.explain.story_chart import Bar, Lane, timeline
 from causewatch.explain.view import clean
 from causewatch.files import write_atomically
 from causewatch.monitor.alarms import Alarm
 
-__all__ = ["Chapter", "Entry", "Story", "Verdict", "lasting", "story", "write_story"]
+__all__ = ["Chapter", "Entry", "Story", "Verdict", "story", "write_story"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -177,21 +177,6 @@ def story(told: Story) -> str:
         graph_caption=told.graph_caption,
         more=told.more,
     )
-
-
-def lasting(seconds: float) -> str:
-    """A duration for people, to the second: ``12 min 5 s``.
-
-    >>> lasting(725), lasting(50), lasting(7260)
-    ('12 min 5 s', '50 s', '2 h 1 min')
-    """
-    if seconds < 60:
-        return format_duration(seconds)
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
 def _chapter(one: Chapter, told: Story) -> dict[str, Any]:

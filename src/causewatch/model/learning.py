@@ -251,10 +251,10 @@ def learn(
                 "test": test,
                 "alpha": _alpha(preset, test, alpha),
                 "fdr": fdr,
+                "keep_start_up": keep_start_up,
                 "seed": seed,
                 "every": every,
                 "max_lag": max_lag,
-                "keep_start_up": keep_start_up,
                 "false_alarm_every": false_alarm_every,
             },
         ),
@@ -468,6 +468,7 @@ def _bare_watching(
 ) -> Watching:
     """What watching needs, as far as it does not depend on the detector."""
     whole = {one.name: one for one in survey.signals}
+    first = {whole[name].digest: place for place, name in enumerate(plan.signals)}
     spread = np.array([mechanisms[name].spread for name in plan.signals])
     least = np.maximum(LEAST_SPREAD * spreads, 1e-300)
     return Watching(
@@ -480,6 +481,7 @@ def _bare_watching(
         ranges=GuardRanges(
             low=np.array([whole[name].low for name in guarded], dtype=np.float64),
             high=np.array([whole[name].high for name in guarded], dtype=np.float64),
+            twin=np.array([first.get(whole[name].digest, -1) for name in guarded], dtype=np.int64),
         ),
         habits=habits_of(taken.last, survey.rows / max(1, taken.count)),
         gap=GAP * source.interval,

@@ -57,6 +57,7 @@ def watching_arrays(watching: Watching) -> dict[str, NDArray[Any]]:
         "watch_spread": watching.spread,
         "guard_low": watching.ranges.low,
         "guard_high": watching.ranges.high,
+        "guard_twin": watching.ranges.twin,
     }
     arrays |= {f"habit_{name}": getattr(watching.habits, name) for name in HABITS}
     if watching.limits is not None:
@@ -98,6 +99,14 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
         if array.shape != (size,) or not numbers or not _sound(name, array):
             msg = f"array {name} has an unexpected shape, type or value"
             raise ValueError(msg)
+    # Models of earlier versions know no twins.
+    twin = arrays.get("guard_twin", np.full(len(guarded), -1, dtype=np.int64))
+    if twin.shape != (len(guarded),) or twin.dtype != np.dtype(np.int64):
+        msg = "array guard_twin has an unexpected shape or type"
+        raise ValueError(msg)
+    if len(twin) and not (twin.min() >= -1 and twin.max() < signals):
+        msg = "array guard_twin points to a signal that is not there"
+        raise ValueError(msg)
     if (layout is None) != content["published"]:
         msg = "a model has either limits or published limits"
         raise ValueError(msg)
@@ -117,7 +126,7 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
         switches=_switches(arrays, signals, links) if content["switches"] else None,
         spread=arrays["watch_spread"],
         guarded=guarded,
-        ranges=GuardRanges(arrays["guard_low"], arrays["guard_high"]),
+        ranges=GuardRanges(arrays["guard_low"], arrays["guard_high"], twin),
         habits=NormalHabits(
             ticks=content["ticks"],
             rows_per_tick=content["rows_per_tick"],

@@ -354,7 +354,17 @@ def _habits(
     seen = {one.name: one for one in survey.signals if one.count > 0}
     low = np.array([seen[n].low if n in seen else np.nan for n in old.guarded], dtype=np.float64)
     high = np.array([seen[n].high if n in seen else np.nan for n in old.guarded], dtype=np.float64)
-    ranges = GuardRanges(np.fmin(old.ranges.low, low), np.fmax(old.ranges.high, high))
+    first = {seen[name].digest: place for place, name in enumerate(model.signals) if name in seen}
+    # Twins that differ in the new recording are twins no more.
+    still = [
+        name not in seen or first.get(seen[name].digest) == twin
+        for name, twin in zip(old.guarded, old.ranges.twin.tolist(), strict=True)
+    ]
+    ranges = GuardRanges(
+        np.fmin(old.ranges.low, low),
+        np.fmax(old.ranges.high, high),
+        np.where(still, old.ranges.twin, -1),
+    )
     # A guarded signal that the new recording lacks was missing all the time; that is no habit.
     wide = [np.full((len(rows), number + len(old.guarded)), np.nan) for rows in taken.last]
     there = [*range(number), *(number + old.guarded.index(name) for name in guarded)]

@@ -341,7 +341,7 @@ class Monitor:
         innovation = getattr(self._detector, "innovation", found.signals)
         score, signals, expected = found.score, found.signals, found.expected
         if len(self._guards):
-            guard = self._guards.update(row.extra)
+            guard = self._guards.update(row.extra, row.values)
             signals = np.concatenate([signals, guard])
             expected = np.concatenate([expected, self._guards.expected()])
             innovation = np.concatenate([innovation, guard])

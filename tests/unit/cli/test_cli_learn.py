@@ -126,6 +126,7 @@ def test_what_is_asked_for_reaches_the_model(normal, out, capsys, tmp_path):
         "test": "rank",
         "alpha": 0.2,
         "fdr": True,
+        "keep_start_up": False,
         "seed": 7,
         "every": 2.0,
         "max_lag": 3,

@@ -120,3 +120,27 @@ def test_a_restored_guard_has_the_same_future(before, after):
     again.restore(whole.snapshot())
     assert_array_equal(run(whole, after), run(again, after))
     assert_array_equal(whole.expected(), again.expected())
+
+
+def test_a_twin_is_held_against_the_signal_it_was_always_equal_to():
+    ranges = GuardRanges(np.array([1.0, 0.0]), np.array([2.0, 0.0]), np.array([3, -1]))
+    watch = Guards(ranges)
+    others = np.array([9.0, 9.0, 9.0, 2.0])
+    together = watch.update(np.array([2.0, 0.0]), others)
+    assert_array_equal(together, [0.0, 0.0])
+    assert_array_equal(watch.expected(), [2.0, 0.0])
+    # Inside its range, but not where its twin is: twenty times the margin of a twentieth.
+    assert_allclose(watch.update(np.array([1.0, 0.0]), others), [beyond(20.0), 0.0])
+    others[3] = np.nan  # a twin that is missing says nothing
+    assert_array_equal(watch.update(np.array([1.0, 0.0]), others), [0.0, 0.0])
+
+
+def test_an_accepted_twin_is_one_no_more():
+    watch = Guards(GuardRanges(np.array([1.0]), np.array([2.0]), np.array([0])))
+    apart = watch.update(np.array([1.0]), np.array([2.0]))
+    assert apart[0] > 1.0
+    saved = watch.snapshot()
+    watch.accept(0)
+    assert_array_equal(watch.update(np.array([1.0]), np.array([2.0])), [0.0])
+    watch.restore(saved)
+    assert_array_equal(watch.update(np.array([1.0]), np.array([2.0])), apart)

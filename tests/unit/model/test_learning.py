@@ -397,6 +397,7 @@ def test_provenance(tmp_path):
         "test": "linear",
         "alpha": 0.01,
         "fdr": False,
+        "keep_start_up": False,
         "seed": 3,
         "every": 2.0,
         "max_lag": None,

@@ -67,6 +67,7 @@ class Recording:
                 "start": self._moment(event.start),
                 "end": self._moment(event.end),
                 "signals": list(event.signals),
+                "description": event.description,
                 "file": f"{self.name}.csv",
             }
             for event in self.events

@@ -13,11 +13,11 @@ month, year, hour, without a zone.
                       labels are then taken from the publisher's list of attacks
 ====================  ===========================================================================
 
-Names may begin with ``BATADAL_``. Attacks are given as the publisher disclosed them, with the
-signals of the tank, pumps or valve each acts on. Several attacks replay recorded values so that
-the signals next to them look normal; the description says which. Times of attacks agree with the
-labels to the hour. Places agree with what the files show (replayed hours, pumps that never run
-otherwise), except for attacks 9 and 14, which leave too little trace to tell.
+Names may begin with ``BATADAL_``. Times of attacks are those of the publisher's list; where each
+acts and what it hides is retold from descriptions of the competition. Several attacks replay
+recorded values so that the signals next to them look normal; the description says which. Times
+agree with the labels to the hour. Places agree with what the files show (replayed hours, pumps
+that never run otherwise), except for attacks 9 and 14, which leave too little trace to tell.
 
 `dataset03.csv` is written with up to 9 digits, the other two are rounded to two decimals. A
 detector that learns very small noise from the first will see the rounding of the others as change.

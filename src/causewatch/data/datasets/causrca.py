@@ -14,8 +14,8 @@ From changes to a table:
 - Truth values are 1 and 0. The four tags with names or line numbers (program, tool) become the
   numbers of ``categorical_encoding.json``, by which more or less means nothing.
 - A run of the twin lists only tags that change in it. A tag of normal work that a recording does
-  not list holds its usual value, the one it has for the longest time in normal work, as in the
-  publisher's own evaluation. Pass ``fill=False`` to have it missing instead.
+  not list holds its usual value, the one it has for the longest time in normal work. Pass
+  ``fill=False`` to have it missing instead.
 - Tags that never occur in normal work (most alarms, ``Hyd_Pressure``) are in the tables of their
   group only, and missing where a run does not list them. Nothing can be learned about them, and
   in 4 scenarios one of them is among the manipulated tags (in 2 the only one).

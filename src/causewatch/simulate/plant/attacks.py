@@ -23,6 +23,9 @@ SPOOFS: dict[str, str] = {
 }
 """Every way to spoof a sensor, and what it then shows."""
 
+LONGEST_PAST = 7200
+"""Seconds that a replayed sensor can go back."""
+
 LEAST_PAUSE = 1200
 """Fewest seconds between two attacks that are spread over a recording."""
 
@@ -50,8 +53,14 @@ class Spoof:
             raise UnknownNameError(self.tag, "sensor", SENSORS)
         if self.kind not in SPOOFS:
             raise UnknownNameError(self.kind, "kind of spoof", SPOOFS)
-        if not np.isfinite(self.value) or (self.kind == "replay" and self.value < 1):
-            message = f"A {self.kind!r} spoof of {self.tag} cannot have the value {self.value}."
+        if not np.isfinite(self.value):
+            message = f"A spoof of {self.tag} has the value {self.value}; give a finite number."
+            raise SettingError(message)
+        if self.kind == "replay" and self.value not in range(1, LONGEST_PAST + 1):
+            message = (
+                f"A replay of {self.tag} goes back {self.value:g} s, but it must be a whole number"
+                f" of seconds from 1 to {LONGEST_PAST:,}."
+            )
             raise SettingError(message)
 
 
@@ -90,8 +99,9 @@ class PlantAttack:
     start, end
         Rows of the recording, counted from 0.
     waits_for
-        A valve or pump and the status in which it must be: the attacker waits for it, and the
-        attack is shorter by the wait. If it never comes, the attack does not take place.
+        What the attacker waits for: a valve, pump or lamp and its status, or a sensor and what it
+        must show at least. The attack is shorter by the wait. If it never comes, the attack does
+        not take place.
     """
 
     name: str
@@ -111,8 +121,8 @@ class PlantAttack:
         if not self.actions:
             message = f"Attack {self.name!r} does nothing; give it at least one Spoof or Force."
             raise SettingError(message)
-        if self.waits_for is not None and self.waits_for[0] not in ACTUATORS:
-            raise UnknownNameError(self.waits_for[0], "actuator", ACTUATORS)
+        if self.waits_for is not None and self.waits_for[0] not in TAGS:
+            raise UnknownNameError(self.waits_for[0], "tag", TAGS)
 
     @property
     def signals(self) -> tuple[str, ...]:
@@ -149,7 +159,7 @@ class Spoofing:
         self._moved = 0.0
         self._held = reading
         self._past: deque[float] = (
-            deque(past, maxlen=int(spoof.value)) if (spoof.kind == "replay") else deque()
+            deque(past, maxlen=int(spoof.value)) if spoof.kind == "replay" else deque()
         )
 
     def show(self, reading: float, error: float) -> float:
@@ -168,8 +178,21 @@ class Spoofing:
         return (reading if kind == "drift" else self._held) + self._moved
 
 
-def check_attacks(attacks: Sequence[PlantAttack], rows: int) -> None:
-    """Raise if an attack ends after the recording, or two of them hold one tag at once."""
+def check_attacks(attacks: Sequence[PlantAttack], rows: int, before: int = 0) -> None:
+    """Raise if an attack is not possible.
+
+    None may end after the recording or replay what was never shown, nor may two of them hold one
+    tag at once.
+
+    Parameters
+    ----------
+    attacks
+        What is to be done.
+    rows
+        Length of the recording.
+    before
+        For how many seconds the plant has been running when it begins.
+    """
     for attack in attacks:
         if attack.end > rows:
             message = (
@@ -177,6 +200,17 @@ def check_attacks(attacks: Sequence[PlantAttack], rows: int) -> None:
                 f" {rows:,} rows; let it end at {rows:,} or earlier."
             )
             raise SettingError(message)
+        for action in attack.actions:
+            if not (isinstance(action, Spoof) and action.kind == "replay"):
+                continue
+            first = int(action.value) - before
+            if attack.start < first:
+                message = (
+                    f"Attack {attack.name!r} starts at row {attack.start:,}, but what"
+                    f" {action.tag} showed {action.value:g} s earlier does not exist; let it start"
+                    f" at row {first:,} or later."
+                )
+                raise SettingError(message)
     for place, one in enumerate(attacks):
         for other in attacks[place + 1 :]:
             shared = [tag for tag in one.signals if tag in other.signals]

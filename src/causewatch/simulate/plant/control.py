@@ -78,11 +78,11 @@ class Control:
         wanted, level, feed = self.wanted, seen["LIT101"], seen["LIT301"]
         if level < RAW_LOW:
             wanted["MV101"] = True
-        elif level > RAW_HIGH:
+        elif level >= RAW_HIGH:
             wanted["MV101"] = False
         if feed < LOW:
             self._fill_feed = True
-        elif feed > HIGH:
+        elif feed >= HIGH:
             self._fill_feed = False
         self._draw_raw = level > (TOO_LOW if self._draw_raw else TOO_LOW + 50.0)
         wanted["MV201"] = self._fill_feed
@@ -100,7 +100,7 @@ class Control:
         wanted, level = self.wanted, seen["LIT401"]
         if level < LOW:
             self._fill_filtered = True
-        elif level > HIGH:
+        elif level >= HIGH:
             self._fill_filtered = False
         self._draw_feed = seen["LIT301"] > (TOO_LOW if self._draw_feed else TOO_LOW + 50.0)
         self._high = self._high + 1 if seen["DPIT301"] > MOST_DIFFERENCE else 0
