@@ -1,7 +1,7 @@
 """The published method on the simulated water plant, under its own counting and the strict one.
 
 Usage: ``python -m benchmarks.accuracy.plant_as_published [--quick] [--seeds 701,702,703]``. A full
-run takes about ten minutes a seed, two seeds at a time. It prints the tables of
+run takes ten minutes of processor time a seed, two seeds at a time. It prints the tables of
 ``docs/published.md``. Every figure is one of a simulation.
 
 For each seed: five days of normal operation that begin with a start-up are learnt from, as the
@@ -250,8 +250,8 @@ def tables(results: Sequence[Result]) -> str:
         mine = [one for one in results if one.detector == detector]
         parts.append(f"**{detector}** (precision / recall / F1)")
         parts.append(table(head, [[one.seed, *row] for one in mine for row in one.lines]))
-        sizes = "; ".join(f"{one.seed}: {one.size}" for one in mine)
-        parts.append(f"Interval, lag, signals, links: {sizes}. Steps of {mine[0].step} s.")
+        sizes = "; ".join(f"{one.seed}: {one.size}, {one.step} s" for one in mine)
+        parts.append(f"Interval, lag, signals, links, and step of counting: {sizes}.")
         parts.append(names(mine))
     return "\n\n".join(parts)
 

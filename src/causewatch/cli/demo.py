@@ -36,8 +36,8 @@ EXAMPLES = """Examples:
   causewatch demo --attacks 8,17,21 --json"""
 
 ATTACKS = ("drift", "21", "2", "27", "8")
-"""Different in kind: a slow drift, a valve with its level spoofed, a standby pump, a tank made to
-overflow, and a pressure that makes the plant wash its filter again and again."""
+"""Different in kind: a slow drift, a valve with its level spoofed, a standby pump, a tank filled
+beyond its set-point, and a pressure that makes the plant wash its filter again and again."""
 SPEED = 1800.0
 """Half an hour in a second."""
 FILES = (

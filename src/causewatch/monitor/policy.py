@@ -37,10 +37,6 @@ Mask = NDArray[np.bool_]
 LARGEST = 1e9
 """Scores and evidence are cut here: infinity is no number to remember."""
 
-HOLDING = ("out_of_range", "frozen")
-"""What, if it is wrong with a signal of an anomaly alarm, keeps that alarm on: the signal shows what
-it never showed in normal operation, so the trouble holds although its own past now explains it."""
-
 NOTHING = AlarmEvents()
 
 
@@ -263,26 +259,15 @@ class AlarmPolicy(AlarmDesk):
             self._streak = 0
             if loud.any():
                 open_one.join(loud, level, raw, self._tick)
-        unwell = self._unwell()
         for track in list(self._anomalies):
-            self._follow(track, time, level, raw, height, hold, unwell, told)
+            self._follow(track, time, level, raw, height, hold, told)
         if open_one is None:
-            # Beside a settled alarm only strong trouble is news, unless nothing but the health of
-            # its signals keeps that alarm on: a sensor that stays broken must hide nothing.
+            # Beside a settled alarm only strong trouble is news.
             top = float(np.fmax.reduce(free))
-            loudly = any(track.below < self.settings.clear_after for track in visible)
-            if top > (self.settings.strong if loudly else 1.0):
+            if top > (self.settings.strong if visible else 1.0):
                 self._rise(time, top, loud, level, raw, told)
             else:
                 self._streak = 0
-
-    def _unwell(self) -> Mask:
-        """Signals whose health keeps their anomaly alarm on."""
-        found = np.zeros(len(self._names), dtype=np.bool_)
-        for book in (self._pending, self._health):
-            for name, one in book.items():
-                found[self._index[name]] |= one.problem in HOLDING
-        return found
 
     def _settled(self, track: Track) -> bool:
         rules = self.settings
@@ -321,7 +306,6 @@ class AlarmPolicy(AlarmDesk):
         raw: Floats,
         height: Floats,
         hold: bool,
-        unwell: Mask,
         told: Told,
     ) -> None:
         """One tick of an alarm that is on: clear it, or see whether there is something to tell."""
@@ -334,7 +318,7 @@ class AlarmPolicy(AlarmDesk):
             track.below += 1
         else:
             track.lost += 1
-        if track.below >= rules.clear_after and not (track.member & unwell).any():
+        if track.below >= rules.clear_after:
             self._close(track, time, told)
             return
         if track.alarm.shelved_until is not None:

@@ -5,6 +5,9 @@ outside of what was learnt. Held against the ordinary limits the alarm would sta
 
 - while an event lasts, evidence is held against a share of the event's peak; it is over when all
   evidence has stayed below that for some ticks;
+- the jump that an event begins with is not its peak. A signal that is suddenly elsewhere surprises
+  once, far more than it does by staying there: held against the jump, a fault would be over while
+  it lasts. So the first ticks of an event are held against the ordinary limits;
 - after it, each signal's limit is three times the least evidence it has come down to, and at least
   the ordinary one: a signal that went quiet is watched as before, so that the next event is seen;
   one that settled nearby is reported again only if it gets worse. What is left is forgotten slowly,
@@ -26,6 +29,8 @@ SHARE = 0.4
 """An event is over when all evidence has stayed below this share of its peak …"""
 CALM = 5
 """… for so many ticks."""
+ONSET = 10
+"""The first ticks of an event, which do not count towards its peak."""
 RISE = 3.0
 """By what factor evidence must rise above what an event left it at."""
 DECAY = 0.999
@@ -47,7 +52,8 @@ class Settling:
     def __init__(self, signals: int, mechanisms: int) -> None:
         self._left = np.zeros(signals)  # evidence when the last events were over
         self._mechanisms = mechanisms
-        self._peak = 0.0  # of the event that is on; 0: none
+        self._peak = 0.0  # of the event that is on; 0: none, 1: one that has only begun
+        self._age = 0  # ticks since it began, at most `ONSET`
         self._calm = 0  # ticks for which it has been below its share
         self._after = False  # whether some limit is still raised
 
@@ -67,7 +73,9 @@ class Settling:
         left = self._left[: self._mechanisms]
         left *= DECAY
         if self._peak > 0.0:
-            self._peak = max(self._peak * DECAY, score)
+            self._age = min(self._age + 1, ONSET)
+            if self._age == ONSET:
+                self._peak = max(self._peak * DECAY, score)
             limit = max(1.0, SHARE * self._peak)
             self._calm = 0 if score >= limit else self._calm + 1
             if self._calm < CALM:
@@ -79,7 +87,7 @@ class Settling:
         limits = np.maximum(1.0, RISE * self._left)
         self._after = bool((limits > 1.0).any())
         if score > 1.0 and (now > limits[: self._mechanisms]).any():
-            self._peak = score
+            self._peak, self._age = 1.0, 0
         return limits
 
     def snapshot(self) -> dict[str, Any]:
@@ -87,6 +95,7 @@ class Settling:
         return {
             "left": self._left.copy(),
             "peak": self._peak,
+            "age": self._age,
             "calm": self._calm,
             "after": self._after,
         }
@@ -95,5 +104,6 @@ class Settling:
         """Go on from a snapshot."""
         self._left[:] = state["left"]
         self._peak = float(state["peak"])
+        self._age = int(state["age"])
         self._calm = int(state["calm"])
         self._after = bool(state["after"])
