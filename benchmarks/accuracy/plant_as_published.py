@@ -276,9 +276,10 @@ def main() -> None:
     """Print the tables."""
     given = options(__doc__, seeds={"default": SEEDS, "metavar": "N,…"})
     seeds = [int(seed) for seed in given.seeds.split(",")][: 1 if given.quick else None]
+    print(f"{machine()}\n", flush=True)  # before the run: the files may change during it
     with ProcessPoolExecutor(min(2, len(seeds))) as pool:
         found = list(pool.map(partial(one_seed, quick=given.quick), seeds))
-    print(f"\n{machine()}\n")
+    print()
     print(tables([result for results in found for result in results]))
 
 

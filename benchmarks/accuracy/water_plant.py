@@ -1,6 +1,7 @@
 """How well the default settings watch the simulated water plant.
 
-Usage: ``python -m benchmarks.accuracy.water_plant [--develop] [--days 10] [--json FILE]``.
+Usage: ``python -m benchmarks.accuracy.water_plant [--develop] [--learn SEED]
+[--days 10] [--json FILE]``.
 
 Learns from two days of normal operation that begin with a start-up, as ``causewatch simulate
 plant`` writes them; watches four days with all forty attacks of the box, and ten others without
@@ -141,11 +142,13 @@ def main() -> None:
     """Print the table."""
     arguments = options(
         __doc__,
-        develop=(False, "use the seeds that the detector was developed on"),
-        days=(10, "days without attacks"),
-        json=("", "file to write the figures to"),
+        develop={"action": "store_true", "help": "the seeds that the detector was developed on"},
+        days={"type": int, "default": 10, "help": "days without attacks"},
+        learn={"type": int, "default": None, "help": "another seed to learn from"},
+        json={"default": "", "metavar": "FILE", "help": "where to write the figures"},
     )
     learn_seed, normal_seed, attack_seed = SEEDS["develop" if arguments.develop else "report"]
+    learn_seed = learn_seed if arguments.learn is None else arguments.learn
     began = time.perf_counter()
     recording = WaterPlant(learn_seed).simulate(LEARN_DAYS * DAY, start_up=True)
     print(f"{LEARN_DAYS} days simulated in {time.perf_counter() - began:.1f} s")
