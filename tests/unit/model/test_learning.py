@@ -501,3 +501,41 @@ def test_no_whole_window():
     rows = table(values, starts=range(0, 400, 4))
     with pytest.raises(NotEnoughDataError, match="No 5 ticks in a row are free of gaps"):
         cw.learn(rows, max_lag=2)
+
+
+def with_start_up(seed=3, rows=4000, until=300):
+    """A recording whose first rows come from far away."""
+    values = stable(seed, 5, rows)
+    values[:until, :3] += 12.0 * np.exp(-np.arange(until) / 80.0)[:, None]
+    return values
+
+
+def test_a_start_up_is_left_out_and_said_to_be():
+    values = with_start_up()
+    model = cw.learn(table(values), now=NOW)
+    (finding,) = [one for one in model.report if one.kind == "startup"]
+    assert finding.severity == "info"
+    assert "it was left out" in finding.text
+    assert "--keep-start-up" in finding.remedy
+    assert finding.span[0] == "row 0"
+    assert 3000 < model.provenance.rows < 4000
+    clean = cw.learn(table(values[4000 - model.provenance.rows :]), now=NOW)
+    assert set(model.graph) == set(clean.graph)
+    assert any(one.kind == "excluded" for one in model.report)
+
+
+def test_a_start_up_is_kept_if_asked_for():
+    model = cw.learn(table(with_start_up()), keep_start_up=True, now=NOW)
+    (finding,) = [one for one in model.report if one.kind == "startup"]
+    assert finding.severity == "warning"
+    assert model.provenance.rows == 4000
+    assert model.provenance.settings["keep_start_up"] is True
+
+
+def test_the_published_method_keeps_a_start_up():
+    assert cw.learn(table(with_start_up()), preset="paper", now=NOW).provenance.rows == 4000
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_left_out_of_an_ordinary_recording(seed):
+    assert cw.learn(table(stable(seed, 5, 3000)), now=NOW).provenance.rows == 3000
