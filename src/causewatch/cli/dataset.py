@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -91,7 +92,7 @@ def dataset(
     files = _file_names(loaded)
     if out is not None:
         with progress(f"writing {name}"):
-            written = _write(loaded, files, out, force)
+            written = _write(loaded, files, paths, out, force)
     if as_json:
         print_json(_summary(loaded, files, written))
     else:
@@ -139,10 +140,20 @@ def _causes(loaded: Dataset, files: list[str]) -> list[dict[str, Any]]:
     return causes
 
 
-def _write(loaded: Dataset, files: list[str], out: Path, force: bool) -> list[Path]:
+def _write(
+    loaded: Dataset, files: list[str], given: Sequence[Path], out: Path, force: bool
+) -> list[Path]:
     """Write every recording and then causes.json; returns the paths."""
     targets = [out / name for name in (*files, "causes.json")]
     refuse_existing(targets, force)
+    read = {one.resolve() for one in given}
+    for target in targets:
+        if target.resolve() in read or target.resolve().parent in read:
+            message = (
+                f"{str(target)!r} lies where the dataset itself is read from; give --out another"
+                " folder."
+            )
+            raise SettingError(message)
     out.mkdir(parents=True, exist_ok=True)
     recordings = (*loaded.normal, *loaded.test)
     for number, (recording, target) in enumerate(zip(recordings, targets[:-1], strict=True)):

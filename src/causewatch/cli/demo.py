@@ -92,8 +92,9 @@ def demo(
         )
         raise SettingError(msg)
     paths = {name: out / name for name in FILES}
-    refuse_existing(paths.values(), force)
-    from causewatch.cli.demo_report import result_dict, write_report
+    from causewatch.cli.demo_report import PAGES, result_dict, write_report
+
+    refuse_existing([*paths.values(), out / PAGES], force)
     from causewatch.cli.demo_run import attacks_named, learn_normal, simulate, watch_test
     from causewatch.cli.demo_story import print_outcome
     from causewatch.cli.summary import console
@@ -102,7 +103,8 @@ def demo(
     began = time.monotonic()
     screen = console()
     steps = _Steps(None if as_json else screen)
-    steps.begin("Simulating a normal day of a water plant, and an afternoon with attacks")
+    after = "an afternoon with attacks" if names else "an afternoon"
+    steps.begin(f"Simulating a normal day of a water plant, and {after}")
     with progress("simulating the plant") as tell:
         normal, test = simulate(seed, names, paths, tell)
     waited = len(names) - len(test.episodes)

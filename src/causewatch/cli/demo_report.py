@@ -53,8 +53,8 @@ def write_report(
         title="An afternoon at the water plant",
         lead=[
             "causewatch learnt from a day of normal operation of a simulated water plant which"
-            " signals cause which others. Then it watched an afternoon in which the plant was"
-            " attacked. It did not know when, nor what an attack looks like.",
+            " signals cause which others. Then it watched the afternoon that followed. It knew"
+            " neither whether and when the plant would be attacked, nor how.",
             " ".join(outcome.sentences),
         ],
         facts=[

@@ -127,5 +127,6 @@ class Guards:
         self._low[:] = state["low"]
         self._high[:] = state["high"]
         self._value = np.asarray(state["value"]).copy()
-        self._twin[:] = state["twin"]
-        self._other[:] = state["other"]
+        # States of earlier versions know no twins.
+        self._twin[:] = state.get("twin", self._twin)
+        self._other[:] = state.get("other", np.nan)

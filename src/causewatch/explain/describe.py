@@ -39,7 +39,8 @@ def describe(alarm: Alarm) -> Alarm:
     return replace(
         alarm,
         causes=found.causes,
-        broken_links=found.broken_links,
+        # Links heal before the alarm clears; what was broken is still worth knowing then.
+        broken_links=found.broken_links or alarm.broken_links,
         headline=found.headline,
         abstained=found.abstained,
         onset=min(onset, alarm.raised_at),

@@ -177,6 +177,13 @@ def context_of(model: NormalModel) -> Context:
         clock=clock,
         labels={name: said for name in names if (said := known.label_of(name))},
         units={name: said for name in names if (said := known.unit_of(name))},
+        twins={
+            name: names[twin]
+            for name, twin in zip(
+                model.watching.guarded, model.watching.ranges.twin.tolist(), strict=True
+            )
+            if twin >= 0
+        },
     )
 
 

@@ -83,6 +83,8 @@ class Context:
         What times count.
     labels, units
         Names for people and units, where known.
+    twins
+        Guarded signals that always equalled another one, and that one.
     """
 
     equations: Equations
@@ -92,6 +94,7 @@ class Context:
     clock: Clock
     labels: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    twins: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

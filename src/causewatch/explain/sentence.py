@@ -28,7 +28,7 @@ NOISY = 2.0
 OFF = 2.0
 """A level is off if its mean is this many times what chance would make it."""
 
-ChangeKind = Literal["guard", "frozen", "link", "level", "noise", "other"]
+ChangeKind = Literal["guard", "twin", "frozen", "link", "level", "noise", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,9 @@ class Change:
     signal
         Which one.
     kind
-        ``guard``: a constant signal moved; ``frozen``: it stands still; ``link``: a link acts
-        otherwise; ``level``: it is off what its causes say; ``noise``: it is noisier; ``other``.
+        ``guard``: a constant signal moved; ``twin``: it no longer equals another one;
+        ``frozen``: it stands still; ``link``: a link acts otherwise; ``level``: it is off what its
+        causes say; ``noise``: it is noisier; ``other``.
     at
         Since when, in nanoseconds.
     link
@@ -75,7 +76,7 @@ def change_of(
     onset = min(onset, ranking.raised)  # an alarm is never raised before its trouble
     at = int(course.time[onset]) if len(course) else 0
     if column >= context.equations.signals:
-        return _guard(name, course, ranking, column)
+        return _guard(name, course, ranking, column, context)
     stands = ranking.frozen[column] > 0.5 * ranking.own[column]
     if stands and np.isfinite(values[stop - 1]):
         same = values[:stop] == values[stop - 1]
@@ -127,7 +128,14 @@ def cannot_tell(names: Sequence[str], at: int | None, context: Context) -> str:
     return f"{text}."
 
 
-def _guard(name: str, course: Course, ranking: Ranking, column: int) -> Change:
+def _guard(name: str, course: Course, ranking: Ranking, column: int, context: Context) -> Change:
+    if name in context.twins:
+        other = course.signals.index(context.twins[name])
+        there = slice(ranking.start, ranking.stop)
+        apart = np.abs(course.values[there, column] - course.values[there, other])
+        found = np.flatnonzero(np.nan_to_num(apart) > 1e-6 * max(float(context.scale[other]), 1e-9))
+        if len(found):
+            return Change(name, "twin", int(course.time[ranking.start + found[0]]))
     values = course.values[ranking.start : ranking.stop, column]
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
@@ -160,6 +168,8 @@ def _said(change: Change, context: Context) -> str:
             f"{name}, constant in normal operation, moved from {_number(change.before)}"
             f" to {_number(change.after)}{unit}"
         )
+    if change.kind == "twin":
+        return f"{name} no longer equals {_name(context.twins[change.signal], context)}"
     if change.kind == "frozen":
         return f"{name} has stood still at {_number(change.after)}{unit}"
     if change.kind == "level":
@@ -174,7 +184,7 @@ def _said(change: Change, context: Context) -> str:
 
 def _word(change: Change) -> str:
     """What stands before the time: some changes last, others happen."""
-    lasting = change.kind in ("frozen", "level", "noise")
+    lasting = change.kind in ("frozen", "level", "noise", "twin")
     return "since" if lasting or (np.isnan(change.before) and change.kind == "guard") else "at"
 
 

@@ -127,6 +127,14 @@ def _of_reading(note: Note, rows: int) -> Finding:
             meaning="A label among the signals is learnt as part of the plant.",
             remedy="Name it with --labels, or leave it out with --ignore.",
         )
+    if note.kind == "text_column":
+        return Finding(
+            kind=note.kind,
+            severity="warning",
+            text=note.text,
+            meaning="A column of words cannot be a signal, even if it says on and off.",
+            remedy="Write 1 and 0 instead if it matters, or --ignore it.",
+        )
     if note.kind == "late_rows" and note.count > 0.01 * rows:
         return Finding(
             kind=note.kind,

@@ -226,7 +226,7 @@ def learn(
         source, survey, plan, taken, graph, mechanisms, _alpha(preset, test, alpha)
     )
     if start_up is not None:
-        findings.append(start_up)
+        findings.insert(0, start_up)
     lines = NormalModel(
         preset=preset,
         preprocessing=plan,
@@ -423,7 +423,6 @@ def _start_up(survey: SurveyResult) -> Finding | None:
         if finding.kind == "startup" and finding.span is not None:
             return replace(
                 finding,
-                severity="info",
                 text=f"{finding.text[:-1]}; it was left out.",
                 meaning="What is learned from a start-up does not hold later.",
                 remedy="If it is normal operation, learn again with --keep-start-up.",

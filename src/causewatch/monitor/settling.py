@@ -104,6 +104,6 @@ class Settling:
         """Go on from a snapshot."""
         self._left[:] = state["left"]
         self._peak = float(state["peak"])
-        self._age = int(state["age"])
+        self._age = int(state.get("age", ONSET))
         self._calm = int(state["calm"])
         self._after = bool(state["after"])

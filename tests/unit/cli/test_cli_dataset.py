@@ -107,7 +107,7 @@ def test_written_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert test["label"].to_list() == [0] * 30 + [1] * 5 + [0] * 25
     assert pl.read_csv(out / "normal.csv").columns == ["Data"]
     causes = json.loads((out / "causes.json").read_text(encoding="utf-8"))
-    assert causes == [{"name": "run 1", "start": 30, "end": 35, "signals": []}]
+    assert causes == [{"name": "run 1", "start": 30, "end": 35, "signals": [], "description": ""}]
     assert found["causes"] == causes
     assert found["test"][0]["anomalous_rows"] == 5
     assert len(found["test"][0]["sources"][0]["sha256"]) == 64
@@ -237,6 +237,7 @@ def test_swat_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]
             "start": "2015-12-28T13:10:10",
             "end": "2015-12-28T13:26:14",
             "signals": ["DPIT301"],
+            "description": "pressure difference set too high",
         }
     ]
     test = pl.read_csv(tmp_path / "out" / "test.csv")

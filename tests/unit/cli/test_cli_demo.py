@@ -54,7 +54,7 @@ def story(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         shorten(patch)
         patch.setattr("sys.stdout", out)
-        code = main(["demo", "--out", str(folder), *WISHES, "--json"])
+        code = main(["demo", "--out", str(folder), *WISHES, "--json", "--force"])
     assert code == 0
     return folder, json.loads(out.getvalue())
 

@@ -514,7 +514,7 @@ def test_a_start_up_is_left_out_and_said_to_be():
     values = with_start_up()
     model = cw.learn(table(values), now=NOW)
     (finding,) = [one for one in model.report if one.kind == "startup"]
-    assert finding.severity == "info"
+    assert finding.severity == "warning"  # rows are not left out in silence
     assert "it was left out" in finding.text
     assert "--keep-start-up" in finding.remedy
     assert finding.span[0] == "row 0"

@@ -114,6 +114,7 @@ class PepperRobot:
         if rows < 1:
             message = f"A recording needs at least 1 row, not {rows}."
             raise SettingError(message)
+        values = np.zeros((rows, len(SIGNALS)))  # at once: more than fits must not take an hour
         seed = self.seed if seed is None else seed
         ordered = taking_over.check_attacks(attacks, rows)
         segments = plan(rows, stream(seed, PLAN))
@@ -146,7 +147,6 @@ class PepperRobot:
         person = senses.visitor(segments, moved.pose)
 
         noise = _noise(rows, stream(seed, NOISE))
-        values = np.zeros((rows, len(SIGNALS)))
 
         def put(names: Sequence[str], shown: Floats) -> None:
             values[:, places(names)] = shown
