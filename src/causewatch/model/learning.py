@@ -96,6 +96,8 @@ MOST_EXTRAPOLATED = 10.0
 """Limits are set for a time of at most so many times the length of the normal recording."""
 ODD_SHARE, ODD_FACTOR = 0.05, 1.5
 """A second recording above the limits for longer, or that moves them further, may not be normal."""
+MOST_LEFT_OUT = 0.4
+"""Share of a recording that may be left out as its start-up."""
 GAP = 5.0
 """A new stretch begins after so many intervals without a row."""
 LearnProgress = Callable[[str, float | None], None]
@@ -187,7 +189,9 @@ def learn(
     second = None if calibrate is None else open_table(calibrate, **reading)
 
     survey, sample, whole = survey_of(source, preset, tell)
-    start_up = None if keep_start_up or preset == "paper" else _start_up(survey)
+    # The times of several files that each count from zero do not tell them apart.
+    apart = source.clock != "elapsed" or len(source.files) <= 1
+    start_up = _start_up(survey) if apart and preset != "paper" and not keep_start_up else None
     if start_up is not None:
         source = Without(source, [parse_span("..".join(start_up.span or ()))])
         survey, sample, whole = survey_of(source, preset, tell)
@@ -421,6 +425,10 @@ def _start_up(survey: SurveyResult) -> Finding | None:
     """The start-up that a recording begins with, told as left out."""
     for finding in quality_findings(survey, max_lag_rows=1):
         if finding.kind == "startup" and finding.span is not None:
+            first, last = int(survey.blocks.first[0]), int(survey.blocks.last[-1])
+            _, end = parse_span("..".join(finding.span)).bounds(survey.clock)
+            if end - first > MOST_LEFT_OUT * (last - first):
+                return None  # too much of the recording to do without; the report warns of it
             return replace(
                 finding,
                 text=f"{finding.text[:-1]}; it was left out.",

@@ -539,3 +539,10 @@ def test_the_published_method_keeps_a_start_up():
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_is_left_out_of_an_ordinary_recording(seed):
     assert cw.learn(table(stable(seed, 5, 3000)), now=NOW).provenance.rows == 3000
+
+
+@pytest.mark.parametrize("rows", [300, 420, 700])
+def test_a_short_recording_is_never_left_out_as_a_whole(rows):
+    values = with_start_up(rows=rows, until=rows // 2)
+    kept = cw.learn(table(values), now=NOW).provenance.rows
+    assert 0.6 * rows <= kept <= rows
