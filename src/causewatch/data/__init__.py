@@ -1,5 +1,6 @@
 """Tables in: files, dataframes and event lists become signals over time."""
 
+from causewatch.data.derived import Derived, Without
 from causewatch.data.source import TableOptions, open_table, read_table, replay
 from causewatch.data.spans import Span, format_duration, lasting, parse_duration, parse_span
 from causewatch.data.table import (
@@ -11,10 +12,10 @@ from causewatch.data.table import (
     TimeTable,
     format_time,
 )
-from causewatch.data.without import Without
 
 __all__ = [
     "Clock",
+    "Derived",
     "Note",
     "Sample",
     "SourceFile",

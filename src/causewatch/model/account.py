@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Note, TableSource, format_time
+from causewatch.data import Note, TableSource, format_duration, format_time, parse_span
+from causewatch.detectors import Limits
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import listing
 from causewatch.graph import CausalGraph
 from causewatch.model.assumptions import nonlinearity_findings, residual_findings
 from causewatch.model.fitting import causes_of, residuals_of
 from causewatch.model.normal import Mechanism, Provenance
+from causewatch.model.watching import Fared
 from causewatch.preprocess import (
     Finding,
     Preprocessing,
@@ -27,13 +29,18 @@ from causewatch.preprocess import (
     enough_rows,
     quality_findings,
 )
+from causewatch.preprocess.findings import plural
 
-__all__ = ["Taken", "findings_of", "provenance_of"]
+__all__ = ["Taken", "findings_of", "limit_findings", "provenance_of", "start_up_of"]
 
 Floats = NDArray[np.float64]
 
 CURVE_TICKS = 2048
 """Ticks in which links are checked for being straight lines."""
+MOST_LEFT_OUT = 0.4
+"""Share of a recording that may be left out as its start-up."""
+ODD_SHARE, ODD_FACTOR = 0.05, 1.5
+"""A second recording above the limits for longer, or that moves them further, may not be normal."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,65 @@ def findings_of(
     findings += _nonlinearity(graph, mechanisms, taken.sample, plan.max_lag)
     order = {"problem": 0, "warning": 1, "info": 2}
     return sorted(findings, key=lambda finding: order[finding.severity])
+
+
+def start_up_of(survey: SurveyResult) -> Finding | None:
+    """The start-up that a recording begins with, told as left out."""
+    for finding in quality_findings(survey, max_lag_rows=1):
+        if finding.kind == "startup" and finding.span is not None:
+            first, last = int(survey.blocks.first[0]), int(survey.blocks.last[-1])
+            _, end = parse_span("..".join(finding.span)).bounds(survey.clock)
+            if end - first > MOST_LEFT_OUT * (last - first):
+                return None  # too much of the recording to do without; the report warns of it
+            return replace(
+                finding,
+                text=f"{finding.text[:-1]}; it was left out.",
+                meaning="What is learned from a start-up does not hold later.",
+                remedy="If it is normal operation, learn again with --keep-start-up.",
+            )
+    return None
+
+
+def limit_findings(
+    limits: Limits, fared: Fared | None, aim: float, every: float, *, asked: bool
+) -> list[Finding]:
+    """What is to be said about the alarm limits."""
+    findings = []
+    if aim > 1.01 * limits.supported:
+        taken = (
+            f" the limits are set for one in {format_duration(limits.false_alarm_every * every)}"
+        )
+        findings.append(
+            Finding(
+                kind="false_alarm_every",
+                severity="warning" if asked else "info",
+                text=f"One false alarm in {format_duration(aim * every)}"
+                f" {'was asked for' if asked else 'is the aim'}, but the normal recording supports"
+                f" at most one in {format_duration(limits.supported * every)};{taken}.",
+                meaning="The limits are extrapolated; false alarms may come more often.",
+                remedy="Give a longer recording, or a second one with --calibrate.",
+            )
+        )
+    if fared is not None:
+        odd = fared.share > ODD_SHARE or fared.factor > ODD_FACTOR
+        findings.append(
+            Finding(
+                kind="calibration",
+                severity="warning" if odd else "info",
+                text=f"In the second recording ({format_duration(fared.ticks * every)}) limits from"
+                f" the first one alone would have raised {plural(fared.alarms, 'alarm')} and been"
+                f" passed {fared.share:.1%} of the time; it moved them by a factor of"
+                f" {fared.factor:.2f}.",
+                meaning="The second recording decides the limits; if it is not normal, what is"
+                " wrong in it will not be noticed."
+                if odd
+                else "The second recording decides the limits.",
+                remedy="Make sure that it is normal operation; if it is, learn from both."
+                if odd
+                else "",
+            )
+        )
+    return findings
 
 
 def _filling(plan: Preprocessing, taken: Taken) -> list[Finding]:

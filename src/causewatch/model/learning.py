@@ -27,12 +27,11 @@ from causewatch.data import (
     TableSource,
     TimeTable,
     Without,
-    format_duration,
     open_table,
     parse_duration,
     parse_span,
 )
-from causewatch.detectors import GuardRanges, Limits, habits_of, published_limits
+from causewatch.detectors import GuardRanges, habits_of, published_limits
 from causewatch.detectors.equations import LEAST_SPREAD
 from causewatch.discovery import (
     TESTS,
@@ -45,14 +44,19 @@ from causewatch.discovery import (
     load_knowledge,
 )
 from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
-from causewatch.model.account import Taken, findings_of, provenance_of
+from causewatch.model.account import (
+    Taken,
+    findings_of,
+    limit_findings,
+    provenance_of,
+    start_up_of,
+)
 from causewatch.model.fitting import fit_as_published, fit_mechanisms
 from causewatch.model.layout import positions
 from causewatch.model.normal import Mechanism, NormalModel, kept_moments
-from causewatch.model.watching import Fared, Watching, prepare
+from causewatch.model.watching import Watching, prepare
 from causewatch.preprocess import (
     BlockSample,
-    Finding,
     LastRows,
     Preprocessing,
     Survey,
@@ -60,9 +64,7 @@ from causewatch.preprocess import (
     TickSource,
     default_preprocessing,
     paper_preprocessing,
-    quality_findings,
 )
-from causewatch.preprocess.findings import plural
 
 __all__ = [
     "METHODS",
@@ -94,10 +96,6 @@ FALSE_ALARM_EVERY = 86_400.0
 """Seconds between two false alarms where times are known; else half of the recording."""
 MOST_EXTRAPOLATED = 10.0
 """Limits are set for a time of at most so many times the length of the normal recording."""
-ODD_SHARE, ODD_FACTOR = 0.05, 1.5
-"""A second recording above the limits for longer, or that moves them further, may not be normal."""
-MOST_LEFT_OUT = 0.4
-"""Share of a recording that may be left out as its start-up."""
 GAP = 5.0
 """A new stretch begins after so many intervals without a row."""
 LearnProgress = Callable[[str, float | None], None]
@@ -191,7 +189,7 @@ def learn(
     survey, sample, whole = survey_of(source, preset, tell)
     # The times of several files that each count from zero do not tell them apart.
     apart = source.clock != "elapsed" or len(source.files) <= 1
-    start_up = _start_up(survey) if apart and preset != "paper" and not keep_start_up else None
+    start_up = start_up_of(survey) if apart and preset != "paper" and not keep_start_up else None
     if start_up is not None:
         source = Without(source, [parse_span("..".join(start_up.span or ()))])
         survey, sample, whole = survey_of(source, preset, tell)
@@ -315,50 +313,8 @@ def _with_limits(
         spread=equations.spread,
         fared=fared,
     )
-    added = _limit_findings(limits, fared, aim, plan.every, asked=false_alarm_every is not None)
+    added = limit_findings(limits, fared, aim, plan.every, asked=false_alarm_every is not None)
     return replace(model, watching=watching, report=(*model.report, *added))
-
-
-def _limit_findings(
-    limits: Limits, fared: Fared | None, aim: float, every: float, *, asked: bool
-) -> list[Finding]:
-    """What is to be said about the alarm limits."""
-    findings = []
-    if aim > 1.01 * limits.supported:
-        taken = (
-            f" the limits are set for one in {format_duration(limits.false_alarm_every * every)}"
-        )
-        findings.append(
-            Finding(
-                kind="false_alarm_every",
-                severity="warning" if asked else "info",
-                text=f"One false alarm in {format_duration(aim * every)}"
-                f" {'was asked for' if asked else 'is the aim'}, but the normal recording supports"
-                f" at most one in {format_duration(limits.supported * every)};{taken}.",
-                meaning="The limits are extrapolated; false alarms may come more often.",
-                remedy="Give a longer recording, or a second one with --calibrate.",
-            )
-        )
-    if fared is not None:
-        odd = fared.share > ODD_SHARE or fared.factor > ODD_FACTOR
-        findings.append(
-            Finding(
-                kind="calibration",
-                severity="warning" if odd else "info",
-                text=f"In the second recording ({format_duration(fared.ticks * every)}) limits from"
-                f" the first one alone would have raised {plural(fared.alarms, 'alarm')} and been"
-                f" passed {fared.share:.1%} of the time; it moved them by a factor of"
-                f" {fared.factor:.2f}.",
-                meaning="The second recording decides the limits; if it is not normal, what is"
-                " wrong in it will not be noticed."
-                if odd
-                else "The second recording decides the limits.",
-                remedy="Make sure that it is normal operation; if it is, learn from both."
-                if odd
-                else "",
-            )
-        )
-    return findings
 
 
 def _alpha(preset: str, test: str, alpha: float | None) -> float:
@@ -419,23 +375,6 @@ def survey_of(
         tell(f"reading: {rows:,} rows", None)
     whole = _joined(chunks, source) if preset == "paper" else None
     return survey.finish(), sample.stretches(), whole
-
-
-def _start_up(survey: SurveyResult) -> Finding | None:
-    """The start-up that a recording begins with, told as left out."""
-    for finding in quality_findings(survey, max_lag_rows=1):
-        if finding.kind == "startup" and finding.span is not None:
-            first, last = int(survey.blocks.first[0]), int(survey.blocks.last[-1])
-            _, end = parse_span("..".join(finding.span)).bounds(survey.clock)
-            if end - first > MOST_LEFT_OUT * (last - first):
-                return None  # too much of the recording to do without; the report warns of it
-            return replace(
-                finding,
-                text=f"{finding.text[:-1]}; it was left out.",
-                meaning="What is learned from a start-up does not hold later.",
-                remedy="If it is normal operation, learn again with --keep-start-up.",
-            )
-    return None
 
 
 def _joined(chunks: list[TimeTable], source: TableSource) -> TimeTable:

@@ -18,7 +18,7 @@ too, for looking at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import TableSource, TimeTable, format_time, open_table
-from causewatch.data.table import Clock, Note, SourceFile
+from causewatch.data import Derived, TableSource, TimeTable, format_time, open_table
 from causewatch.detectors import GuardRanges, Judged, Limits, habits_of, scores_of
 from causewatch.detectors.calibration import MERGE
 from causewatch.detectors.equations import LEAST_SPREAD
@@ -135,31 +134,12 @@ def update(
     return UpdateResult(candidate, True, comparison, tuple(in_favour(comparison)))
 
 
-class _Rows:
+class _Rows(Derived):
     """Some rows of a source, as a source."""
 
     def __init__(self, source: TableSource, start: int, stop: int) -> None:
-        self._source, self._start, self._stop = source, start, stop
-
-    @property
-    def signals(self) -> Sequence[str]:
-        return self._source.signals
-
-    @property
-    def interval(self) -> float:
-        return self._source.interval
-
-    @property
-    def clock(self) -> Clock:
-        return self._source.clock
-
-    @property
-    def files(self) -> tuple[SourceFile, ...]:
-        return self._source.files
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        return self._source.notes
+        super().__init__(source)
+        self._start, self._stop = start, stop
 
     def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
         """The rows in order; the first one begins a stretch."""

@@ -243,3 +243,16 @@ def test_swat_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     test = pl.read_csv(tmp_path / "out" / "test.csv")
     assert test.columns == ["time", *TAGS, "label"]
     assert test["label"].to_list() == [0] * 10 + [1] * 20
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["file", "folder"])
+def test_a_dataset_is_never_written_over_itself(
+    inside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(monkeypatch, test=())
+    own = tmp_path / "normal.csv"
+    own.write_text("somebody's own")
+    with pytest.raises(SettingError, match="lies where the dataset itself is read from"):
+        run("swat", tmp_path if inside else own, "--out", tmp_path, "--force")
+    assert own.read_text() == "somebody's own"
+    assert [path.name for path in tmp_path.iterdir()] == ["normal.csv"]

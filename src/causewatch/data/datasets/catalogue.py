@@ -47,7 +47,7 @@ _LIST = (
         name="swat",
         title="SWaT (December 2015)",
         about="A six-stage water-treatment plant, 51 signals, one row per second: six days of "
-        "normal work, five days with 36 attacks.",
+        "normal work, five days with 36 attacks, two of which are one event here.",
         origin="iTrust, Singapore University of Technology and Design; on request: "
         "https://itrust.sutd.edu.sg/itrust-labs_datasets/",
         files="SWaT_Dataset_Normal_v1 (or v0) and SWaT_Dataset_Attack_v0, each CSV or XLSX, or "

@@ -1,4 +1,4 @@
-"""A table without the rows of some spans."""
+"""Tables taken from others: the same signals, fewer rows."""
 
 from __future__ import annotations
 
@@ -13,24 +13,20 @@ from causewatch.data.reader import Piece
 from causewatch.data.spans import Span
 from causewatch.data.table import Clock, Note, SourceFile, TableSource, TimeTable
 
-__all__ = ["Without"]
+__all__ = ["Derived", "Without"]
 
 
-class Without:
-    """What a table holds outside of some spans; a :class:`causewatch.data.TableSource`.
+class Derived:
+    """What two tables have in common of which one is taken from the other.
 
     Parameters
     ----------
     source
-        The table.
-    spans
-        What to leave out.
+        The table that rows are taken from.
     """
 
-    def __init__(self, source: TableSource, spans: Sequence[Span]) -> None:
+    def __init__(self, source: TableSource) -> None:
         self._source = source
-        self._spans = tuple(spans)
-        self._notes: tuple[Note, ...] = ()
 
     @property
     def signals(self) -> Sequence[str]:
@@ -54,8 +50,30 @@ class Without:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was found and done; complete once :meth:`chunks` has been read to its end."""
-        return (*self._source.notes, *self._notes)
+        """What was found and done; complete once the rows have been read to their end."""
+        return self._source.notes
+
+
+class Without(Derived):
+    """What a table holds outside of some spans; a :class:`causewatch.data.TableSource`.
+
+    Parameters
+    ----------
+    source
+        The table.
+    spans
+        What to leave out.
+    """
+
+    def __init__(self, source: TableSource, spans: Sequence[Span]) -> None:
+        super().__init__(source)
+        self._spans = tuple(spans)
+        self._excluded: tuple[Note, ...] = ()
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was found and done, the rows left out included."""
+        return (*super().notes, *self._excluded)
 
     def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
         """The rows that are left, in order."""
@@ -72,4 +90,4 @@ class Without:
                     continues=not kept.start[0],
                 )
         excluder.finish(tally)
-        self._notes = tally.notes()
+        self._excluded = tally.notes()
