@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 NAN = math.nan
-CLIP, SQUARE_CLIP, LEVEL_CLIP, CAUSE_CLIP = 8.0, 16.0, 1e3, 4.0
+CLIP, SQUARE_CLIP, LEVEL_CLIP, CAUSE_CLIP = 8.0, 16.0, 1e5, 4.0
+BRIEF, FADES, LONG, UNDOING = 8, 16, 32, 3
 NEAR, LEANS, MOST_PERSISTENCE = 0.7, 0.5, 0.99
 FAMILIES = ("mean", "variance", "coefficient", "level")
 
@@ -68,6 +69,10 @@ class NaiveDetector:
         self.past = []  # rows, newest first: by signal, value and whether it stands in for one
         self.levels = {j: [] for j in self.signals}  # newest first
         self.statistic = dict.fromkeys(self.limit, 0.0)
+        self.brief = dict.fromkeys(self.limit, 0.0)
+        self.lately = dict.fromkeys(self.limit, 0.0)
+        self.offset = dict.fromkeys(self.signals, 0)  # its side, and ticks left to undo it
+        self.undoing = dict.fromkeys(self.signals, 0)
 
     def cause(self, source, lag, values):
         """Value of a cause, and whether it was missing; NaN where the stretch had not begun."""
@@ -129,7 +134,8 @@ class NaiveDetector:
     def take_in(self, j, left, causes):
         """One step of the statistics of one signal; none of them moves where it is unknown."""
         if math.isnan(left):
-            self.levels[j].insert(0, self.levels[j][0] if self.levels[j] else 0.0)
+            level = self.levels[j][0] if self.levels[j] else 0.0
+            self.levels[j].insert(0, self.undone(j, level))
             return
         own = [(lag, c) for i, target, lag, c in self.links if i == j == target and lag > 0]
         size = sum(abs(c) for _, c in own)
@@ -138,6 +144,7 @@ class NaiveDetector:
         for lag, coefficient in own:
             if lag <= len(self.levels[j]):
                 level += shrink * coefficient * self.levels[j][lag - 1]
+        level = self.undone(j, level)
         self.levels[j].insert(0, level)
         left = between(left, CLIP)
         for family, memory, one in self.statistic:
@@ -157,6 +164,31 @@ class NaiveDetector:
                 given = level
             before = self.statistic[family, memory, one]
             self.statistic[family, memory, one] = before + (given - before) / memory
+            if memory >= LONG:
+                self.let_go((family, memory, one), given)
+
+    def let_go(self, which, given):
+        """A long memory that the last ticks no longer bear out stands at its limit at most."""
+        self.brief[which] += (given - self.brief[which]) / BRIEF
+        self.lately[which] = max(abs(self.brief[which]), self.lately[which] * (1 - 1 / FADES))
+        most = max(self.limit[which], self.lately[which])
+        self.statistic[which] = between(self.statistic[which], most)
+
+    def undone(self, j, level):
+        """A level that a jump back would take across zero stays there."""
+        if ("level", 1, j) not in self.limit:
+            return level
+        if self.offset[j] * level < 0:
+            level = 0.0
+            self.undoing[j] = self.undoing[j] or UNDOING
+        if self.undoing[j] > 0:
+            self.undoing[j] -= 1
+            if self.undoing[j] == 0:
+                self.offset[j] = 0
+        if abs(level) > self.limit["level", 1, j]:
+            self.offset[j] = 1 if level > 0 else -1
+            self.undoing[j] = 0
+        return level
 
     def ratios(self, j):
         """Each statistic of a signal in units of its limit."""

@@ -1,10 +1,10 @@
 """How well the default detector watches recordings of real and simulated plants.
 
-Usage: ``python -m benchmarks.accuracy.plants [--only tep,skab,batadal] [--develop]``. With
+Usage: ``python -m benchmarks.accuracy.plants [--only tep,skab] [--develop]``. With
 ``--develop`` only recordings are used that served to develop the detector, without it those that
 did not (Tennessee Eastman: ``dNN.dat`` against ``dNN_te.dat``; SKAB: ``other`` and ``valve2``
-against ``valve1``, and all of them together as the leaderboard counts; BATADAL: ``dataset04`` was
-looked at while developing). Limits come from normal data alone, before anything else is opened.
+against ``valve1``, and all of them together as the leaderboard counts). Limits come from normal
+data alone, before anything else is opened. BATADAL: `benchmarks.accuracy.batadal`.
 """
 
 from __future__ import annotations
@@ -255,43 +255,11 @@ def skab(
     return found
 
 
-def batadal(folder: Path, develop: bool, **how: object) -> dict[str, Counted]:
-    """BATADAL: limits frozen on dataset03.
-
-    The files with attacks have two decimals, dataset03 has nine. One pressure (P_J280) varies by
-    0.01 altogether, so its rounding alone is a change of mechanism; dataset03 is rounded likewise.
-    """
-    normal = cw.read_table(
-        folder / "batadal" / "dataset03.csv", labels="ATT_FLAG", time_format="%d/%m/%y %H"
-    )
-    model = cw.learn(replace(normal, values=np.round(normal.values, 2)), **how)  # type: ignore[arg-type]
-    print(model)
-    found = {}
-    for name in ("dataset04", "test_dataset"):
-        recording = cw.read_table(
-            folder / "batadal" / f"{name}.csv", labels="ATT_FLAG", time_format="%d/%m/%y %H"
-        )
-        seen = watch(model, recording)
-        assert recording.labels is not None
-        one = count([(seen.alarm, recording.labels)])
-        found[name] = one
-        events = np.flatnonzero(np.diff(recording.labels > 0, prepend=False, append=False))
-        caught = sum(
-            bool(seen.alarm[a:b].any()) for a, b in zip(events[::2], events[1::2], strict=True)
-        )
-        print(
-            f"{name}: precision {one.precision:.3f}, recall {one.recall:.3f}, F1 {one.f1:.3f},"
-            f" false {one.far:.3f}, attacks seen {caught} of {len(events) // 2},"
-            f" alarms {len(seen.alarms)}"
-        )
-    return found
-
-
 def main() -> None:
     """Run what was asked for."""
     given = options(
         __doc__,
-        only={"default": "tep,skab,batadal", "metavar": "NAME,…"},
+        only={"default": "tep,skab", "metavar": "NAME,…"},
         develop={"action": "store_true", "help": "recordings that served to develop only"},
         every={"default": None},
         max_lag={"type": int, "default": None},
@@ -303,7 +271,7 @@ def main() -> None:
     how = {"every": given.every, "max_lag": given.max_lag}
     for what in given.only.split(","):
         print(f"== {what}{' (developing)' if given.develop else ''}", flush=True)
-        {"tep": tep, "skab": skab, "batadal": batadal}[what](folder, given.develop, **how)
+        {"tep": tep, "skab": skab}[what](folder, given.develop, **how)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ from sklearn.utils.estimator_checks import (
 import causewatch as cw
 from causewatch import adapters
 from causewatch.adapters import CausalAnomalyDetector
-from causewatch.adapters.extras import needed
 from causewatch.errors import NotEnoughDataError, SettingError
+from causewatch.extras import needed
 from recordings import stable
 
 DOCS = Path(__file__).parents[2] / "docs" / "adapters.md"

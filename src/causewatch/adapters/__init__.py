@@ -10,16 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from causewatch.adapters.extras import MissingExtraError
     from causewatch.adapters.pyod import PyodDetector
     from causewatch.adapters.river import RiverDetector
     from causewatch.adapters.sklearn import CausalAnomalyDetector
+    from causewatch.extras import MissingExtraError
 
 __all__ = ["CausalAnomalyDetector", "MissingExtraError", "PyodDetector", "RiverDetector"]
 
 _MODULE_OF = {
     "CausalAnomalyDetector": "causewatch.adapters.sklearn",
-    "MissingExtraError": "causewatch.adapters.extras",
+    "MissingExtraError": "causewatch.extras",
     "PyodDetector": "causewatch.adapters.pyod",
     "RiverDetector": "causewatch.adapters.river",
 }

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from causewatch.adapters.extras import needed
 from causewatch.adapters.rows import Rows, learn_rows, pack, unpack
 from causewatch.discovery import Discoverer, Knowledge
 from causewatch.errors import NotEnoughDataError, SettingError, TableError
+from causewatch.extras import needed
 from causewatch.model import NormalModel
 from causewatch.model.watching import LEAST_TICKS
 from causewatch.monitor import Monitor

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.adapters.extras import needed
 from causewatch.adapters.rows import Rows, index_times, learn_rows, pack, score_rows, unpack
 from causewatch.data.notes import Tally
 from causewatch.data.raw import clean_names
 from causewatch.discovery import Discoverer, Knowledge
 from causewatch.errors import SettingError
+from causewatch.extras import needed
 from causewatch.model import NormalModel
 from causewatch.model.watching import LEAST_TICKS
 

@@ -12,14 +12,38 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from causewatch.cli import alarms, dataset, demo, explain, inspect, learn, simulate, watch
+from causewatch.cli import (
+    alarms,
+    compare,
+    dataset,
+    demo,
+    evaluate,
+    explain,
+    inspect,
+    learn,
+    reproduce,
+    simulate,
+    watch,
+)
 from causewatch.cli.options import Verbose
 from causewatch.cli.output import complain
 from causewatch.errors import CausewatchError
 
 __all__ = ["build", "main"]
 
-COMMANDS = (demo, simulate, dataset, learn, inspect, watch, alarms, explain)
+COMMANDS = (
+    demo,
+    simulate,
+    dataset,
+    learn,
+    inspect,
+    watch,
+    alarms,
+    explain,
+    evaluate,
+    compare,
+    reproduce,
+)
 """Modules with a ``register(app)`` function, in the order in which ``--help`` lists them."""
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130

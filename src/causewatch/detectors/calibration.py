@@ -164,7 +164,7 @@ def scores_of(part: Judged, limits: Limits, *, drift_rate: float = DRIFT_RATE) -
 
 def _by_block(part: Judged, limits: Limits, drift_rate: float) -> Floats:
     """Largest ratio in each block of statistics at every tick that can be judged."""
-    detector = InnovationDetector(part.equations, limits, drift_rate=drift_rate)
+    detector = InnovationDetector(part.equations, limits, drift_rate=drift_rate, lets_go=False)
     heights = []
     for rows in part.stretches:
         for k, row in enumerate(rows):
@@ -185,7 +185,7 @@ class _Seen:
 
 def _watch(part: Judged, limits: Limits, piece: int, drift_rate: float) -> _Seen:
     """Run the detector over a part."""
-    detector = InnovationDetector(part.equations, limits, drift_rate=drift_rate)
+    detector = InnovationDetector(part.equations, limits, drift_rate=drift_rate, lets_go=False)
     maxima: list[Floats] = []
     size = limits.layout.size
     highest, given, state = np.zeros(size), np.zeros(size), np.zeros(size)

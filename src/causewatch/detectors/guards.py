@@ -22,6 +22,10 @@ MARGIN = 0.5
 LARGEST = 1e12
 LEAST_MARGIN = 1e-3
 """The same as a share of the value's size, for signals without any range."""
+FEW_MARGINS = 2.0
+"""What the least departure of a signal that always was 0 counts, in margins. Of such a signal no
+size is known. Any departure is one, but how far it goes is measured as if 1 were its size:
+a step from 0 to 1 must not count for more than one from 1 to 0."""
 TWIN_MARGIN = 0.05
 """How far twins may be apart, as a share of their range: two clocks never agree to the row."""
 
@@ -66,6 +70,7 @@ class Guards:
     def __init__(self, ranges: GuardRanges) -> None:
         self._low, self._high = ranges.low.copy(), ranges.high.copy()
         self._margin = ranges.margin
+        self._unsized = (self._low == 0.0) & (self._high == 0.0)
         self._twin = ranges.twin.copy()
         self._apart = np.maximum(TWIN_MARGIN * (self._high - self._low), self._margin / LARGEST)
         self._other = np.full(len(self._low), np.nan)  # what the twins show
@@ -87,7 +92,10 @@ class Guards:
         values = np.where(np.isfinite(values), values, np.nan)
         self._value = np.where(np.isfinite(values), values, self._value)
         with np.errstate(over="ignore", invalid="ignore"):
-            outside = np.maximum(self._low - values, values - self._high) / self._margin
+            beyond = np.maximum(self._low - values, values - self._high)
+            outside = beyond / self._margin
+            few = np.maximum(beyond / LEAST_MARGIN, np.minimum(outside, FEW_MARGINS))
+            outside = np.where(self._unsized & (outside > 1.0), few, outside)
             paired = self._twin >= 0
             if others is not None and paired.any():
                 self._other = np.where(paired, others[self._twin], np.nan)

@@ -13,6 +13,9 @@ Rules
   its statistics stay as they are.
 - After a gap the statistics start again from zero, which is below any limit: starting up does not
   alarm. A mechanism is judged once all its causes have been seen.
+- A statistic with a long memory stands above its limit only as long as the last few ticks say the
+  same: what is over must not linger for as long as the memory reaches back. An offset that is
+  undone is over as well, even if the jump back is larger than what is still remembered of it.
 - The centre of each innovation follows slow drift at a bounded rate: not while one signal is above
   its limit and another near or above its own, and not while a neighbour in the causal graph is near
   or above its limit.
@@ -40,7 +43,7 @@ DRIFT_RATE = 5e-4
 CLIP = 8.0
 """Innovations beyond this count as this: one wild value must not fill the long memories."""
 SQUARE_CLIP = 16.0
-LEVEL_CLIP = 1e3
+LEVEL_CLIP = 1e5
 CAUSE_CLIP = 4.0
 """The same for causes: an odd cause alone does not speak against the mechanism."""
 ACCEPTED = 16
@@ -49,6 +52,16 @@ NEAR = 0.7
 """Share of its limit from which on a signal keeps its neighbours from following drift."""
 LEANS = 0.5
 """A mechanism leans on a cause whose usual variation moves it by this many spreads."""
+BRIEF = 8
+"""Memory of what tells whether something that a longer memory remembers is still going on …"""
+FADES = 16
+"""… and time, in ticks, in which its peaks fade: trouble may come and go …"""
+LONG = 32
+"""… where this is asked: of memories of this length and longer."""
+SPARE = 1.25
+"""They are never cut below this many times their limit: what is weak and lasts stays above it."""
+UNDOING = 3
+"""Ticks over which a jump back may be spread: averaging cuts it in two, sensors lag."""
 MOST_PERSISTENCE = 0.99
 """The level of a signal forgets at least one part in a hundred per tick."""
 
@@ -64,10 +77,18 @@ class InnovationDetector:
         Of the statistics.
     drift_rate
         How fast the centre follows drift, in spreads per tick; 0 switches it off.
+    lets_go
+        Whether what is over is forgotten at once. Not while limits are learnt: how high a
+        statistic rises in normal operation must not depend on the limit looked for.
     """
 
     def __init__(
-        self, equations: Equations, limits: Limits, *, drift_rate: float = DRIFT_RATE
+        self,
+        equations: Equations,
+        limits: Limits,
+        *,
+        drift_rate: float = DRIFT_RATE,
+        lets_go: bool = True,
     ) -> None:
         self._equations = equations
         self._limits = limits
@@ -89,12 +110,22 @@ class InnovationDetector:
         self._leans = _leaning(equations, limits.scale)
         self._neighbours = _neighbours(equations)
         self._weights = layout.weights
-        self._allowed = 1.0 / (limits.statistics * limits.overall)
+        limit = limits.statistics * limits.overall
+        self._allowed = 1.0 / limit
+        # What is over is let go of; see `_let_go` and `_undone`.
+        self._lets_go = lets_go
+        self._long = np.flatnonzero(self._weights <= 1.0 / LONG)
+        self._least = SPARE * limit[self._long]  # what long memories are not cut below
+        self._brief = np.zeros(len(self._long))
+        self._lately = np.zeros(len(self._long))  # its fading peaks
+        self._offset = np.zeros(number)  # side of an offset that is on, 0 if there is none
+        self._undoing = np.zeros(number, dtype=np.int64)  # ticks left once that has begun
         self._mean_blocks = len(layout.means)
         self._variance_blocks = len(layout.variances)
         self._level_at = self._mean_blocks + self._variance_blocks if layout.level else -1
         self._by_signal = layout.by_signal
         self._first_link = layout.by_signal * number
+        self._level_allowed = self._allowed[self._first_link - number : self._first_link]
         self._link_places = [place for name, _, place in layout.blocks if name == "coefficient"]
         # Space for what is computed at every tick; nothing is allocated for it again and again.
         self._causes = np.empty(links)
@@ -210,6 +241,10 @@ class InnovationDetector:
             "innovation": self.innovation.copy(),
             "recent": self._recent.copy(),
             "ratio": self._ratio.copy(),
+            "brief": self._brief.copy(),
+            "lately": self._lately.copy(),
+            "offset": self._offset.copy(),
+            "undoing": self._undoing.copy(),
             "counters": np.array([self._doubtful, self._count], dtype=np.int64),
         }
 
@@ -223,6 +258,10 @@ class InnovationDetector:
         self.innovation = state["innovation"].copy()
         self._recent[:] = state["recent"]
         self._ratio[:] = state["ratio"]
+        self._brief[:] = state["brief"]
+        self._lately[:] = state["lately"]
+        self._offset[:] = state["offset"]
+        self._undoing[:] = state["undoing"]
         self._doubtful, self._count = (int(k) for k in state["counters"])
 
     def _begin(self) -> None:
@@ -233,6 +272,9 @@ class InnovationDetector:
         self._state[:] = 0.0
         self._ratio[:] = 0.0
         self._levels[:] = 0.0
+        self._brief[:] = 0.0
+        self._lately[:] = 0.0
+        self._offset[:] = 0.0
 
     def _expected(self) -> Floats:
         np.multiply(self._causes, self._equations.coefficient, out=self._terms)
@@ -277,6 +319,8 @@ class InnovationDetector:
             level = whole_size + np.add.reduce(self._own * self._levels)
             if not whole:
                 level = np.where(known, level, self._levels[0])
+            if self._lets_go:
+                level = self._undone(level)
             self._levels[1:] = self._levels[:-1]
             self._levels[0] = level
             table[self._level_at] = level
@@ -288,13 +332,45 @@ class InnovationDetector:
             causes *= clipped[self._equations.target]
             for place in self._link_places:
                 given[place] = causes
+        told: Flags | None = None
         if not whole:
             table[:, ~known] = np.nan
-            unknown = np.isnan(given)
-            given[unknown] = self._state[unknown]
+            told = np.isfinite(given)
+            given[~told] = self._state[~told]
         np.subtract(given, self._state, out=self._scratch)
         self._scratch *= self._weights
         self._state += self._scratch
+        if self._lets_go:
+            self._let_go(told)
+
+    def _let_go(self, known: Flags | None) -> None:
+        """Cut long memories to what the last ticks say, though never to their limits."""
+        long, brief = self._long, self._brief
+        told: Flags | float = 1.0 if known is None else known[long]
+        brief += (self._input[long] - brief) * told * (1.0 / BRIEF)
+        self._lately -= self._lately * told * (1.0 / FADES)
+        np.maximum(self._lately, np.abs(brief), out=self._lately)
+        most = np.maximum(self._lately, self._least)
+        self._state[long] = np.minimum(np.maximum(self._state[long], -most), most)
+
+    def _undone(self, level: Floats) -> Floats:
+        """Levels, of which none crosses zero when an offset is undone.
+
+        The level forgets; so a jump back to where the signal was would leave an offset to the
+        other side, as large as what has been forgotten.
+        """
+        if self._offset.any():
+            crossed = self._offset * level < 0.0
+            level = np.where(crossed, 0.0, level)
+            self._undoing[crossed & (self._undoing == 0)] = UNDOING
+            running = self._undoing > 0
+            self._undoing[running] -= 1
+            self._offset[running & (self._undoing == 0)] = 0.0
+        far = np.abs(level) * self._level_allowed > 1.0
+        if far.any():
+            self._offset[far] = np.sign(level[far])
+            self._undoing[far] = 0
+        return level
 
     def _by_target(self) -> Floats:
         """Largest ratio of each signal."""
@@ -335,6 +411,7 @@ class InnovationDetector:
         table = self._state[: self._first_link].reshape(self._by_signal, self._number)
         table[:, signals] = 0.0
         self._levels[:, signals] = 0.0
+        self._offset[signals] = 0.0
         links = signals[self._equations.target]
         for place in self._link_places:
             self._state[place][links] = 0.0

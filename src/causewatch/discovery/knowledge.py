@@ -129,6 +129,31 @@ class Knowledge:
         study = Study(tuple(signals), names, said["group"], said["role"], min_lag, max_lag)
         return study.constraints(self.required, self.forbidden)
 
+    def required_pairs(self, signals: Iterable[str]) -> list[tuple[str, str]]:
+        """Cause and effect of every required link, whatever its lag, in the order of the rules.
+
+        Patterns, groups and roles stand for those of `signals` that they fit. A name written out
+        is taken as it is, so that a link from a signal that nobody records is known, too. A
+        signal's own past is left out.
+        """
+        names = tuple(dict.fromkeys(signals))
+        found: dict[tuple[str, str], None] = {}
+        for rule in self.required:
+            for source in self._ends(rule.source, names):
+                for target in self._ends(rule.target, names):
+                    if source != target:
+                        found[source, target] = None
+        return list(found)
+
+    def _ends(self, end: str, names: Sequence[str]) -> list[str]:
+        """What one end of a rule stands for."""
+        kind, _, value = end.partition(":")
+        if end not in names and kind in ("group", "role"):
+            said = self.group_of if kind == "group" else self.role_of
+            return [name for name in names if said(name) == value]
+        found = [name for name in names if fits(end, name)]
+        return found or ([] if any(sign in end for sign in "*?[") else [end])
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data in the form of a knowledge file; the order of ``groups`` has a meaning."""
         return {

@@ -52,6 +52,9 @@ class Explanation:
         Links that no longer act as learnt, worst first.
     consequences
         Signals that are odd because of the causes, earliest first.
+    unwatched
+        Signals that the model does not watch, but that are known to act on one in trouble which
+        nothing else explains; best first, with score and confidence as `causes` have.
     changes
         What happened to the signals that the headline names.
     headline
@@ -73,6 +76,12 @@ class Explanation:
     course: Course | None = field(default=None, repr=False)
     context: Context | None = field(default=None, repr=False)
     ranking: Ranking | None = field(default=None, repr=False)
+    unwatched: tuple[Cause, ...] = ()
+
+    @property
+    def suspects(self) -> tuple[Cause, ...]:
+        """Causes and unwatched signals together, best first."""
+        return tuple(sorted((*self.causes, *self.unwatched), key=lambda one: -one.score))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the fields that an alarm's JSON line has too, and what follows."""
@@ -81,6 +90,7 @@ class Explanation:
             "abstained": self.abstained,
             "causes": [cause.to_dict() for cause in self.causes],
             "broken_links": [link.to_dict() for link in self.broken_links],
+            "unwatched": [cause.to_dict() for cause in self.unwatched],
             "consequences": list(self.consequences),
             "published_ranking": [
                 {"signal": name, "score": score} for name, score in self.published_ranking
@@ -132,7 +142,13 @@ def explain(
         )
         raise SettingError(msg)
     ranking = rank(course, context, alarm.raised_at)
-    share = confidences(ranking.total)
+    absent = dict(ranking.unwatched)
+    shares = confidences(np.concatenate([ranking.total, list(absent.values())]))
+    share = shares[: len(ranking.total)]
+    unwatched = tuple(
+        Cause(name, score, float(sure))
+        for (name, score), sure in zip(absent.items(), shares[len(share) :], strict=True)
+    )
     order = [
         column
         for place, column in enumerate(ranking.order.tolist())
@@ -147,7 +163,8 @@ def explain(
     if named:
         sentence = headline(changes, follow, context)
     else:
-        names = [course.signals[k] for k in order[:3]]
+        both = sorted((*causes[:3], *unwatched), key=lambda one: -one.score)
+        names = [one.signal for one in both[:3]]
         sentence = cannot_tell(names, alarm.onset, context)
     return Explanation(
         alarm=alarm,
@@ -161,6 +178,7 @@ def explain(
         course=course,
         context=context,
         ranking=ranking,
+        unwatched=tuple(sorted(unwatched, key=lambda one: -one.score)),
     )
 
 
@@ -168,6 +186,17 @@ def context_of(model: NormalModel) -> Context:
     """What `explain` needs of a model."""
     names = model.signals
     known = model.knowledge
+    column = {name: k for k, name in enumerate((*names, *model.watching.guarded))}
+    causes: dict[int, tuple[int, ...]] = {}
+    unwatched: dict[int, tuple[str, ...]] = {}
+    for source, target in known.required_pairs(column):
+        if target not in column:
+            continue
+        at = column[target]
+        if source in column:
+            causes[at] = (*causes.get(at, ()), column[source])
+        else:
+            unwatched[at] = (*unwatched.get(at, ()), source)
     clock: Clock = next((one for one in ("naive", "utc", "elapsed") if one == model.clock), "rows")
     return Context(
         equations=model.equations,
@@ -184,6 +213,8 @@ def context_of(model: NormalModel) -> Context:
             )
             if twin >= 0
         },
+        causes=causes,
+        unwatched=unwatched,
     )
 
 

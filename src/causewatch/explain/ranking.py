@@ -3,7 +3,7 @@
 The innovation of a signal is what it did minus what its causes' actual values say it should do. A
 signal downstream of a fault has odd causes and so no odd innovation; a changed mechanism shows at
 its own signal. That is why the detector's evidence names the origin most of the time. It fails in
-three ways, and each has a remedy here:
+four ways, and each has a remedy here:
 
 - A **wrong sensor** makes the signals it acts on look odd too, because their equations use the
   wrong reading. The innovations of a sensor imply by how much it is off, and that says what its
@@ -12,6 +12,10 @@ three ways, and each has a remedy here:
   evidence counts the less, the later after the alarm it comes and the worse it was before.
 - **Some changes are quiet.** A frozen signal and a changed coefficient leave innovations of usual
   size. Both are looked for by themselves.
+- **Some signals have no mechanism.** One that never moved in normal work has no learnt causes, so
+  nothing says what follows from what among such signals. What people know does, where it is given:
+  see :mod:`causewatch.explain.known`. That one of them leaves its range is a fact, not a matter of
+  spreading; so it counts in full even if others did before it.
 
 Everything is in natural units of log-likelihood (roughly): evidence at its limit counts `AT_LIMIT`.
 """
@@ -27,6 +31,7 @@ from scipy.signal import lfilter
 
 from causewatch.data import Clock
 from causewatch.detectors.equations import Equations
+from causewatch.explain.known import follow_known
 from causewatch.monitor.course import Course
 
 __all__ = ["Context", "Ranking", "confidences", "rank"]
@@ -85,6 +90,10 @@ class Context:
         Names for people and units, where known.
     twins
         Guarded signals that always equalled another one, and that one.
+    causes
+        By column of the course: the columns known to act on it, by what people said.
+    unwatched
+        By column: signals known to act on it that are not in the course.
     """
 
     equations: Equations
@@ -95,6 +104,8 @@ class Context:
     labels: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
+    causes: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    unwatched: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +126,8 @@ class Ranking:
         Tick of the course at which each signal's trouble began.
     start, raised, stop
         The ticks looked at, and the one at which the alarm was raised.
+    unwatched
+        What signals explain that are not in the course, but known to act on some that are.
     """
 
     total: Floats
@@ -126,6 +139,7 @@ class Ranking:
     start: int
     raised: int
     stop: int
+    unwatched: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def order(self) -> Ints:
@@ -147,20 +161,33 @@ def rank(course: Course, context: Context, raised_at: int) -> Ranking:
         When the alarm was raised.
     """
     raised = min(int(np.searchsorted(course.time, raised_at)), max(0, len(course) - 1))
-    start, stop = max(0, raised - BEFORE), min(len(course), raised + AFTER)
+    start, end = max(0, raised - BEFORE), min(len(course), raised + AFTER)
     # The coefficients and the followers are looked at for as long as evidence counts.
-    counting = int((_weights(course.evidence[raised:stop]) > FAINT).sum())
-    stop = min(stop, raised + max(LEAST_AFTER, counting))
+    counting = int((_weights(course.evidence[raised:end]) > FAINT).sum())
+    stop = min(end, raised + max(LEAST_AFTER, counting))
     look = slice(start, stop)
     onset = start + _onsets(course.innovation[look])
     frozen = np.minimum(_frozen(course.values[look], raised - start), MOST_FROZEN)
     changed = np.zeros(len(course.signals))
     linked = slice(context.equations.signals)
     changed[linked] = _coefficients(course, context, start, raised, stop)
-    own = np.maximum(_evidence(course.evidence[raised:stop]) + changed, frozen)
+    seen = course.evidence[raised:stop]
+    own = np.maximum(_evidence(seen, _weights(seen)) + changed, frozen)
+    guarded = slice(context.equations.signals, None)
+    late = course.evidence[raised:end, guarded]
+    fading = np.exp(-np.arange(end - raised) / FADING)
+    own[guarded] = np.maximum(_evidence(late, fading), frozen[guarded])
+    onset[guarded] = _departures(course.evidence[:end, guarded], onset[guarded], start)
     explained = _explained(course, context, own, onset, stop)
-    total = _explained_away(own, explained)
-    return Ranking(total, own, frozen, changed, explained, onset, start, raised, stop)
+    total, unwatched = follow_known(
+        _explained_away(own, explained),
+        onset,
+        course.values[:end],
+        context.causes,
+        context.unwatched,
+        context.equations.signals,
+    )
+    return Ranking(total, own, frozen, changed, explained, onset, start, raised, stop, unwatched)
 
 
 def confidences(total: Floats) -> Floats:
@@ -203,11 +230,10 @@ def _explained_away(own: Floats, explained: Mapping[tuple[int, int], float]) -> 
     return total * left
 
 
-def _evidence(evidence: Floats) -> Floats:
+def _evidence(evidence: Floats, fading: Floats) -> Floats:
     """What the evidence of each signal counts, the later the less."""
     seen = np.maximum(np.nan_to_num(evidence, posinf=0.0), 0.0)
     square = np.where(seen < LARGE, seen**2, LARGE * (2.0 * seen - LARGE))
-    fading = _weights(evidence)
     counts: Floats = AT_LIMIT * (square * fading[:, None]).max(axis=0, initial=0.0)
     return counts
 
@@ -232,6 +258,13 @@ def _onsets(innovation: Floats) -> Ints:
     peak = rise.argmax(axis=0)
     ahead = np.arange(len(total))[:, None] <= peak
     return np.asarray(np.where(ahead, total, np.inf).argmin(axis=0), dtype=np.intp)
+
+
+def _departures(evidence: Floats, onset: Ints, start: int) -> Ints:
+    """Tick at which each signal without a mechanism left its range, from `start` on."""
+    out = np.nan_to_num(evidence[start:]) > 1.0
+    first = start + out.argmax(axis=0) if len(out) else onset
+    return np.asarray(np.where(out.any(axis=0), first, onset), dtype=np.intp)
 
 
 def _frozen(values: Floats, raised: int) -> Floats:

@@ -27,6 +27,7 @@ from causewatch.data import (
     TableSource,
     TimeTable,
     Without,
+    format_duration,
     open_table,
     parse_duration,
     parse_span,
@@ -57,6 +58,7 @@ from causewatch.model.normal import Mechanism, NormalModel, kept_moments
 from causewatch.model.watching import Watching, prepare
 from causewatch.preprocess import (
     BlockSample,
+    Finding,
     LastRows,
     Preprocessing,
     Survey,
@@ -75,6 +77,7 @@ __all__ = [
     "least_lag",
     "survey_of",
     "take_moments",
+    "usual_false_alarm_every",
 ]
 
 log = logging.getLogger(__name__)
@@ -94,6 +97,10 @@ CALIBRATION_VALUES = 16_000_000
 """At most so many of the last ticks, and values in them, decide the alarm limits."""
 FALSE_ALARM_EVERY = 86_400.0
 """Seconds between two false alarms where times are known; else half of the recording."""
+FALSE_ALARM_TICKS = 1000
+"""Ticks between two false alarms at least, where the recording supports it: a false alarm can last
+as long as the longest memory of the detector, 128 ticks. With ticks of an hour, one a day would
+leave the alarm on most of the time."""
 MOST_EXTRAPOLATED = 10.0
 """Limits are set for a time of at most so many times the length of the normal recording."""
 GAP = 5.0
@@ -143,8 +150,9 @@ def learn(
         A second recording of normal operation, in the same forms as `normal`, that decides the
         alarm limits; without it a held-out part of `normal` does.
     false_alarm_every
-        Expected time between two false alarms, in seconds or as text (``"1d"``). A day if not
-        given, or half of the recording where rows have no times.
+        Expected time between two false alarms, in seconds or as text (``"1d"``). If not given, a
+        day, but at least 1,000 ticks or half of the recording, whichever is shorter; half of the
+        recording where rows have no times.
     method
         ``pcmci``, ``granger``, or any `Discoverer`.
     test
@@ -291,11 +299,11 @@ def _with_limits(
         if not any(len(rows) > plan.max_lag for rows in apart):
             msg = "--calibrate: the second recording is too short to learn alarm limits from."
             raise NotEnoughDataError(msg)
-    wanted = false_alarm_every
-    if wanted is None and model.clock != "rows":
-        wanted = FALSE_ALARM_EVERY
     length = sum(map(len, apart or ticks))
-    aim = wanted / plan.every if wanted else length / 2
+    wanted = false_alarm_every
+    if wanted is None:
+        wanted = usual_false_alarm_every(plan.every, length, times=model.clock != "rows")
+    aim = wanted / plan.every
     equations, limits, fared = prepare(
         model.equations,
         ticks,
@@ -314,7 +322,39 @@ def _with_limits(
         fared=fared,
     )
     added = limit_findings(limits, fared, aim, plan.every, asked=false_alarm_every is not None)
+    if false_alarm_every is None and model.clock != "rows" and wanted > 1.01 * FALSE_ALARM_EVERY:
+        added.insert(0, _longer_than_a_day(wanted, plan.every))
     return replace(model, watching=watching, report=(*model.report, *added))
+
+
+def usual_false_alarm_every(every: float, ticks: int, *, times: bool = True) -> float:
+    """Seconds between two false alarms that are aimed at if none are asked for.
+
+    Parameters
+    ----------
+    every
+        Length of a tick in seconds.
+    ticks
+        Normal ticks that the limits come from.
+    times
+        Whether times are known; without them a day means nothing.
+    """
+    supported = ticks / 2
+    if not times:
+        return every * supported
+    return max(FALSE_ALARM_EVERY, every * min(FALSE_ALARM_TICKS, supported))
+
+
+def _longer_than_a_day(wanted: float, every: float) -> Finding:
+    """Said where ticks are so long that a false alarm a day would be one in a few ticks."""
+    return Finding(
+        kind="false_alarm_every",
+        severity="info",
+        text=f"The aim is one false alarm in {wanted / FALSE_ALARM_EVERY:.3g} days: with ticks of"
+        f" {format_duration(every)}, a day is only {FALSE_ALARM_EVERY / every:.3g} of them.",
+        meaning="Limits are higher than for one false alarm a day; alarms are rarer and later.",
+        remedy="Give --false-alarm-every if another time is wanted.",
+    )
 
 
 def _alpha(preset: str, test: str, alpha: float | None) -> float:

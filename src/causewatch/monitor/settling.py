@@ -11,7 +11,9 @@ outside of what was learnt. Held against the ordinary limits the alarm would sta
 - after it, each signal's limit is three times the least evidence it has come down to, and at least
   the ordinary one: a signal that went quiet is watched as before, so that the next event is seen;
   one that settled nearby is reported again only if it gets worse. What is left is forgotten slowly,
-  so that what stays wrong is reported again in the end.
+  so that what stays wrong is reported again in the end;
+- after a strong event all limits are up to twice as high for a while. Limits are learnt from a
+  plant in its rhythm; one that tanks and controllers bring back to it is not in it yet.
 """
 
 from __future__ import annotations
@@ -33,6 +35,12 @@ ONSET = 10
 """The first ticks of an event, which do not count towards its peak."""
 RISE = 3.0
 """By what factor evidence must rise above what an event left it at."""
+RECOVERY = 2.0
+"""By what factor limits are higher after a strong event …"""
+STRONG = 8.0
+"""… whose peak is this high; after a weaker one they are so much the lower."""
+RECOVERED = 0.9993
+"""The rate per tick at which that goes back: in about a thousand ticks."""
 DECAY = 0.999
 """Peaks and what is left are forgotten at this rate per tick."""
 
@@ -56,6 +64,7 @@ class Settling:
         self._age = 0  # ticks since it began, at most `ONSET`
         self._calm = 0  # ticks for which it has been below its share
         self._after = False  # whether some limit is still raised
+        self._recovery = 1.0  # what limits are raised to after the last events
 
     def limits(self, evidence: Floats, score: float | None) -> Floats | float:
         """The limit of each signal for this tick's evidence, or one for all; at least 1.
@@ -72,6 +81,7 @@ class Settling:
         now = np.fmax(evidence[: self._mechanisms], 0.0)
         left = self._left[: self._mechanisms]
         left *= DECAY
+        self._recovery = max(1.0, self._recovery * RECOVERED)
         if self._peak > 0.0:
             self._age = min(self._age + 1, ONSET)
             if self._age == ONSET:
@@ -80,11 +90,14 @@ class Settling:
             self._calm = 0 if score >= limit else self._calm + 1
             if self._calm < CALM:
                 return limit
+            gone = min(RECOVERY, RECOVERY * self._peak / STRONG)
+            self._recovery = max(self._recovery, gone)
             self._peak, self._calm = 0.0, 0
             np.maximum(left, now, out=left)
             self._after = True
         np.fmin(left, evidence[: self._mechanisms], out=left)
         limits = np.maximum(1.0, RISE * self._left)
+        np.maximum(limits[: self._mechanisms], self._recovery, out=limits[: self._mechanisms])
         self._after = bool((limits > 1.0).any())
         if score > 1.0 and (now > limits[: self._mechanisms]).any():
             self._peak, self._age = 1.0, 0
@@ -98,6 +111,7 @@ class Settling:
             "age": self._age,
             "calm": self._calm,
             "after": self._after,
+            "recovery": self._recovery,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -107,3 +121,4 @@ class Settling:
         self._age = int(state.get("age", ONSET))
         self._calm = int(state["calm"])
         self._after = bool(state["after"])
+        self._recovery = float(state.get("recovery", 1.0))

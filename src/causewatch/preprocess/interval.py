@@ -8,10 +8,15 @@ Each signal is averaged to ticks of a length and freed of what its own past expl
 autoregression). What is left of two signals is then correlated only at the delays at which one acts
 on the other. The sum of squared correlations over all pairs is the *cross-dependence* at a lag. The
 tick is the shortest one at which (1) the lags that discovery can look at, 1 to `MOST_LAGS`, hold
-nearly all of the cross-dependence at lags up to `WINDOW`, and (2) they hold at least `NEARLY` as
-much as at the best length, so that it is not drowned in noise. The maximum lag is the longest one
-with at least a fifth of the strongest lag's cross-dependence, reached without a pause longer than
-itself.
+nearly all of the cross-dependence at lags up to `WINDOW`, or it is strongest at the first lag and
+fades within these lags, and (2) they hold at least `NEARLY` as much as at the best length, so that
+it is not drowned in noise. The maximum lag is the longest one with at least a fifth of the
+strongest lag's cross-dependence, reached without a pause longer than itself.
+
+The second half of (1) is for rhythms. What a plant does every day comes back at the lags of a day,
+half a day, and so on, whatever the tick; no length short enough to see causes covers that. But
+where effects follow at the very next tick and are over soon, a longer tick has nothing to gather:
+what comes back later is an echo.
 """
 
 from __future__ import annotations
@@ -50,6 +55,9 @@ OWN_PAST = 8
 COVERED, MOSTLY_COVERED = 0.9, 0.6
 """Share of the cross-dependence that the lags up to `MOST_LAGS` must hold; where cycles of the
 plant spread it over so many lags that no length does, the lesser share must do."""
+ECHO = 0.5
+"""What comes back at lags beyond `MOST_LAGS` is an echo, not a delay of its own, if it stays below
+this share of the cross-dependence at the first lag."""
 NEARLY = 0.5
 """Share of the largest cross-dependence that a shorter tick must show to be preferred."""
 SHARE = 0.2
@@ -103,7 +111,8 @@ def choose_interval(stretches: list[Floats], *, rows: int | None = None) -> Inte
     fitting = [
         length
         for length in whole
-        if directed[length] >= NEARLY * largest and share[length] >= COVERED
+        if directed[length] >= NEARLY * largest
+        and (share[length] >= COVERED or _fades(seen[length]))
     ]
     if not fitting:
         mostly = [length for length in whole if share[length] >= MOSTLY_COVERED]
@@ -169,6 +178,17 @@ def _cross_dependence(stretches: list[Floats]) -> Floats | None:
         return float((strength[strength > noise] - 1.0 / count).sum())
 
     return np.array(list(spread(at, range(WINDOW + 1))))
+
+
+def _fades(strength: Floats) -> bool:
+    """Whether effects come at the next tick and are soon over, but for echoes."""
+    first = float(strength[1])
+    return bool(
+        first > 0.0
+        and first >= strength[1:].max()
+        and strength[MOST_LAGS] <= SHARE * first
+        and strength[MOST_LAGS + 1 :].max() <= ECHO * first
+    )
 
 
 def _reach(strength: Floats) -> int:

@@ -40,7 +40,15 @@ def test_a_signal_without_any_range():
     watch = guards([1000.0, 0.0, -50.0], [1000.0, 0.0, -50.0])
     assert_array_equal(watch.update(np.array([1000.0, 0.0, -50.0])), 0.0)
     assert_allclose(watch.update(np.array([1001.0, 1e-9, -50.05])), 1.0)
-    assert_allclose(watch.update(np.array([999.5, 1e-3, -49.9])), [0.5, beyond(1e6), beyond(2.0)])
+    assert_allclose(watch.update(np.array([999.5, 1e-3, -49.9])), [0.5, beyond(2.0), beyond(2.0)])
+
+
+def test_a_step_from_nothing_counts_as_much_as_one_to_nothing():
+    watch = guards([0.0, 1.0], [0.0, 1.0])
+    assert_allclose(watch.update(np.array([1.0, 0.0])), beyond(1000.0))
+    assert_allclose(watch.update(np.array([0.5, 0.5])), beyond(500.0))  # averaged over a tick
+    found = watch.update(np.array([1e-6, 1.0]))
+    assert found[0] > 1.0  # any departure is one
 
 
 def test_missing_is_nan_and_no_guards_is_nothing():
@@ -55,7 +63,7 @@ def test_missing_is_nan_and_no_guards_is_nothing():
 
 def test_accepting_takes_the_last_value_seen_and_only_for_that_signal():
     watch = guards([0.0, 0.0], [0.0, 0.0])
-    five, three, one = (pytest.approx(beyond(far / 1e-9)) for far in (5.0, 3.0, 1.0))
+    five, three, one = (pytest.approx(beyond(far / 1e-3)) for far in (5.0, 3.0, 1.0))
     watch.accept(0)  # nothing was seen yet
     assert watch.update(np.array([5.0, 5.0])).tolist() == [five, five]
     watch.update(np.array([np.nan, np.nan]))

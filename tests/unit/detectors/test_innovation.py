@@ -528,12 +528,53 @@ def test_a_missing_value_is_replaced_within_the_usual():
 
 def test_the_level_remembers_an_offset_at_its_full_size():
     equations = equations_of(1, 1, [(0, 0, 1, 0.9)])
-    for offset, held in ((100.0, 100.0), (1e6, 1e3)):
+    for offset, held in ((100.0, 100.0), (1e6, 1e5)):
         detector = InnovationDetector(equations, limits_of(equations, 1.0), drift_rate=0.0)
         detector.update(np.zeros(1), True)
         detector.update(np.array([offset]))
         assert detector.families()[3, 0] == pytest.approx(held)
         assert detector.families()[0, 0] == pytest.approx(8.0)  # the others are clipped
+
+
+@pytest.mark.parametrize("jumps", [(-50.0,), (-20.0, -30.0), (-35.0, -10.0, -5.0)])
+def test_an_offset_that_is_undone_is_over(jumps):
+    equations = equations_of(1, 1, [(0, 0, 1, 1.0)])
+    detector = InnovationDetector(equations, limits_of(equations, 1.0), drift_rate=0.0)
+    value = np.zeros(1)
+    detector.update(value, True)
+    for _ in range(60):  # a level that a signal of this persistence forgets to about half
+        detector.update(value + 50.0)
+    assert 20.0 < detector.families()[3, 0] < 40.0
+    for step in np.cumsum(jumps):
+        detector.update(value + 50.0 + step)
+    assert detector.families()[3, 0] == 0.0
+    for _ in range(4):
+        detector.update(value)
+    detector.update(value - 50.0)  # another offset is seen again, to the other side as well
+    assert detector.families()[3, 0] == pytest.approx(50.0)
+
+
+def test_a_long_memory_lets_go_of_what_is_over_but_not_of_what_goes_on():
+    equations = equations_of(1, 1, [])
+    limits = limits_of(equations, 0.5, (32, 128), (), ())
+    lively = InnovationDetector(equations, limits, drift_rate=0.0)
+    stiff = InnovationDetector(equations, limits, drift_rate=0.0, lets_go=False)
+    rng = np.random.default_rng(3)
+
+    def shown(shift, ticks):
+        for _ in range(ticks):
+            row = rng.normal(size=1) + shift
+            scores = lively.update(row).score, stiff.update(row).score
+        return scores
+
+    shown(0.0, 1)
+    weak, same = shown(0.8, 600)  # above the limit, though each tick alone is within the noise
+    assert weak >= 0.9
+    assert same > 1.0
+    shown(6.0, 200)
+    quick, slow = shown(0.0, 60)
+    assert quick <= 1.0
+    assert slow > 5.0
 
 
 @pytest.mark.parametrize("ticks", [1, 5, 21, 22, 23, 70])

@@ -299,3 +299,21 @@ def test_hundreds_of_signals_and_rules_are_quick_enough():
     allowed = plant.resolve(signals, max_lag=5).allowed
     assert not allowed[200:, :100].any()
     assert np.count_nonzero(allowed) == 5 * (250 * 250 - 50 * 100 - 100)
+
+
+def test_required_pairs_reach_signals_that_nobody_records():
+    plant = Knowledge.from_dict(
+        {
+            "groups": {"Pumps": ["P10*"]},
+            "required": [
+                "group:Pumps -> LIT101",
+                "P101 -> LIT101 (2)",
+                "Pressure -> P101",
+                "LIT101 -> LIT101 (1)",
+                "X* -> LIT101",
+            ],
+        }
+    )
+    pairs = plant.required_pairs(["LIT101", "P101", "P102"])
+    assert pairs == [("P101", "LIT101"), ("P102", "LIT101"), ("Pressure", "P101")]
+    assert Knowledge().required_pairs(["LIT101"]) == []

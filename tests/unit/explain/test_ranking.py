@@ -88,6 +88,31 @@ def test_later_evidence_counts_less():
     assert ranked(story(20))[1][0] == "FIT101"
 
 
+def test_a_guarded_signal_counts_in_full_however_bad_things_were_before_it():
+    values = np.hstack([rows(), np.zeros((110, 2))])
+    values[ONSET:, 4] = values[ONSET + 15 :, 5] = 1.0
+    names = ("FIT101", "LIT301", "P101", "AIT202", "P102", "P302")
+    seen = course(values, names)
+    found = rank(seen, context(), at(ONSET))
+    assert [names[k] for k in found.order[:2]] == ["P102", "P302"]
+    assert found.total[5] > 0.4 * found.total[4]
+    assert found.onset[4:].tolist() == [ONSET, ONSET + 15]
+
+
+def test_a_known_cause_that_moved_no_later_is_the_origin():
+    values = np.hstack([rows(), np.zeros((110, 3))])
+    values[ONSET:, 4:6] = values[ONSET + 15 :, 6] = 1.0
+    names = ("FIT101", "LIT301", "P101", "AIT202", "Pump off", "Level low", "Motor hot")
+    seen = course(values, names)
+    plain = rank(seen, context(), at(ONSET))
+    assert plain.total[4] == plain.total[5]  # nothing tells them apart
+    # The motor got hot after the pump had stopped, so it did not stop it.
+    found = rank(seen, context(causes={4: (5, 6)}, unwatched={6: ("Cooling",)}), at(ONSET))
+    assert [names[k] for k in found.order[:2]] == ["Level low", "Pump off"]
+    assert found.total[4] < 0.6 * plain.total[4]
+    assert found.unwatched["Cooling"] == pytest.approx(found.total[6])
+
+
 def test_offsets_recover_what_a_sensor_is_off_by():
     law = equations()
     values = np.zeros((40, 4))

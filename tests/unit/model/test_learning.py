@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from importlib.metadata import version
 
@@ -15,6 +16,7 @@ import causewatch as cw
 from causewatch.data.table import TimeTable
 from causewatch.discovery import Granger
 from causewatch.errors import KnowledgeError, NotEnoughDataError, SettingError, UnknownNameError
+from causewatch.model.learning import usual_false_alarm_every
 from causewatch.preprocess import MOST_HELD
 from causewatch.simulate import SYSTEM_KINDS, random_system
 from recordings import stable
@@ -546,3 +548,40 @@ def test_a_short_recording_is_never_left_out_as_a_whole(rows):
     values = with_start_up(rows=rows, until=rows // 2)
     kept = cw.learn(table(values), now=NOW).provenance.rows
     assert 0.6 * rows <= kept <= rows
+
+
+# How rare false alarms are made if nobody says
+
+
+@pytest.mark.parametrize(
+    ("every", "ticks", "days"),
+    [
+        (1.0, 400, 1.0),  # a day is far more than the recording holds; limits are extrapolated
+        (10.0, 30_000, 1.0),
+        (180.0, 480, 1.0),  # 1,000 ticks would be longer than the recording supports
+        (180.0, 50_000, 1000 * 180 / 86_400),
+        (3600.0, 8761, 1000 / 24),
+        (3600.0, 720, 360 / 24),  # half of a month
+        (86_400.0, 365, 182.5),  # one a day would be an alarm at every row
+    ],
+)
+def test_a_day_between_false_alarms_is_enough_only_if_it_has_many_ticks(every, ticks, days):
+    assert usual_false_alarm_every(every, ticks) == pytest.approx(days * 86_400)
+
+
+def test_without_times_false_alarms_come_once_in_half_of_the_recording():
+    assert usual_false_alarm_every(1.0, 3000, times=False) == 1500
+
+
+def test_the_report_says_if_a_day_is_only_a_few_ticks():
+    values = stable(13, 3, 900)
+    hours = np.arange(900) * 3600 * 10**9
+    hourly = replace(table(values), time=hours, interval=3600.0, clock="elapsed")
+    model = cw.learn(hourly, every="1h", max_lag=2)
+    assert model.watching.limits.false_alarm_every == 450
+    (said,) = [one.text for one in model.report if one.kind == "false_alarm_every"]
+    assert "18.8 days" in said
+    assert "only 24" in said
+    asked = cw.learn(hourly, every="1h", max_lag=2, false_alarm_every="1d")
+    assert asked.watching.limits.false_alarm_every == 24
+    assert "false_alarm_every" not in kinds(asked)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from causewatch.monitor.settling import CALM, DECAY, ONSET, RISE, SHARE, Settling
+from causewatch.monitor.settling import (
+    CALM,
+    DECAY,
+    ONSET,
+    RECOVERED,
+    RECOVERY,
+    RISE,
+    SHARE,
+    Settling,
+)
 
 BEGUN = [[2.0, 0.1]] * ONSET
 """The first ticks of an event: what comes next counts towards its peak."""
@@ -45,11 +54,22 @@ def test_what_settles_nearby_is_quiet_and_what_went_quiet_is_watched():
     settling = Settling(2, 2)
     *before, after = run(settling, *BEGUN, [10.0, 0.1], *([[3.0, 0.1]] * CALM))
     assert min(limit[0] for limit in before[ONSET:]) > 3.0
-    assert after == pytest.approx([RISE * 3.0, 1.0])
-    (limits,) = run(settling, [3.2, 1.4])  # the second signal is a new event
+    assert after == pytest.approx([RISE * 3.0, RECOVERY])
+    (limits,) = run(settling, [3.2, 2.4])  # the second signal is a new event
     assert limits[0] > 3.2
-    assert limits[1] == 1.0
+    assert limits[1] == pytest.approx(RECOVERY * RECOVERED)
     assert settling.snapshot()["peak"] == 1.0  # begun; its height is not known yet
+
+
+def test_after_a_strong_event_limits_are_higher_for_a_while():
+    strong, weak = Settling(3, 2), Settling(3, 2)
+    begun = [[*tick, 0.0] for tick in BEGUN]
+    *_, after = run(strong, *begun, [10.0, 0.1, 0.0], *([[0.1, 0.1, 0.0]] * CALM))
+    assert after == pytest.approx([RECOVERY, RECOVERY, 1.0])  # a guarded signal is out or is not
+    limits = run(strong, *([[0.1, 0.1, 0.0]] * 1200))
+    assert 900 < sum(limit[1] > 1.0 for limit in limits) < 1100
+    *_, after = run(weak, *begun, [3.0, 0.1, 0.0], *([[0.1, 0.1, 0.0]] * CALM))
+    assert (np.array(after) == 1.0).all()
 
 
 def test_what_stays_wrong_is_reported_again_in_the_end():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from causewatch.preprocess import choose_interval
+from causewatch.data.datasets.catalogue import load_dataset
+from causewatch.preprocess import choose_interval, interval
 from causewatch.preprocess.interval import LEAST_LAGS, LEAST_TICKS, MOST_LAGS, lags_for
 from causewatch.simulate import random_system
 
@@ -61,6 +62,47 @@ def test_a_daily_rhythm_is_not_a_delay(seed):
     moved = choose_interval([values + day * sizes])
     assert moved.rows_per_tick <= 2
     assert longest <= moved.horizon <= 12
+
+
+def followers(seed, rows, period, strength=1.0, signals=6):
+    """Each signal follows the one before it at the next row.
+
+    A rhythm drives all of them, with many overtones: like demand that rises at certain hours.
+    """
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(rows, signals))
+    for k in range(1, signals):
+        values[1:, k] += 0.8 * values[:-1, k - 1]
+    shape = rng.normal(size=(period, signals)) * strength
+    return values + np.tile(shape, (rows // period + 1, 1))[:rows]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rhythm_that_comes_back_does_not_lengthen_the_tick(seed):
+    """The rhythm adds cross-dependence at its period, beyond the lags that are looked at."""
+    values = followers(seed, 9000, 24, strength=0.8)
+    ticks = interval._averaged([values], 1)
+    strength = interval._cross_dependence(ticks)
+    assert strength[1:9].sum() < interval.COVERED * strength[1:].sum()  # it is really there
+    choice = choose_interval([values])
+    assert choice.rows_per_tick == 1
+    assert choice.max_lag <= 3
+
+
+def test_an_effect_that_comes_late_is_no_echo():
+    """It is as strong as the one that comes at once, so rows are not taken for ticks."""
+    values = noise(1, rows=40_000, signals=4)
+    values[1:, 1] += 0.8 * values[:-1, 0]
+    values[20:, 3] += 0.8 * values[:-20, 2]
+    assert choose_interval([values]).rows_per_tick >= 2
+
+
+@pytest.mark.data
+def test_hourly_rows_of_a_water_network_are_ticks(data_folder):
+    table = load_dataset("batadal", data_folder / "batadal").normal[0].table
+    moving = np.std(table.values, axis=0) > 0
+    choice = choose_interval([np.round(table.values[:, moving], 2)])
+    assert (choice.rows_per_tick, choice.max_lag) == (1, 3)
 
 
 def test_what_happens_within_one_row_needs_no_longer_ticks():

@@ -1,0 +1,1 @@
+"""Tables of results, one page each in ``docs/results``; ``python -m benchmarks.results``."""

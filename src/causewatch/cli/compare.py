@@ -1,0 +1,194 @@
+"""``causewatch compare``: detectors side by side on one's own recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from causewatch.cli.card_text import figure, share
+from causewatch.cli.options import Force, Json, Verbose
+from causewatch.cli.output import print_json, progress_of, refuse_existing
+from causewatch.cli.tests_in import (
+    Causes,
+    Grace,
+    Ignore,
+    Labels,
+    TimeColumn,
+    TimeFormat,
+    grace_of,
+    read_tables,
+    reading,
+)
+from causewatch.errors import SettingError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from causewatch.evaluation.comparison import ComparisonRow
+
+__all__ = ["print_comparison", "register"]
+
+ABOUT = """Compare detectors on one's own recordings: same split, same limits, same counting.
+
+Every detector learns from the first 70 % of NORMAL and takes its alarm limit from the rest, by the
+same rule; only then is TEST opened. The truth is given as for 'causewatch evaluate', and counted
+as strictly. Learning time and the time of one online step are measured."""
+
+EXAMPLES = """Examples:
+
+\b
+  causewatch compare normal.csv test.csv --labels label
+  causewatch compare normal.csv test.csv --labels label --causes causes.json \\
+      --detectors default,paper,pca,own_past,rnn --report compared.html
+  causewatch compare --list"""
+
+FIRST = "default,paper,pca,dynamic_pca,var,own_past,random,always_on,switch"
+"""What is compared if nothing is said: whatever needs no further library."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``compare``."""
+    app.command("compare", help=ABOUT, epilog=EXAMPLES, short_help="Compare detectors.")(compare)
+
+
+def _show_list(wanted: bool) -> None:
+    if not wanted:
+        return
+    from causewatch.evaluation.baselines.catalogue import DETECTORS
+
+    for name, entry in DETECTORS.items():
+        extra = f" (needs causewatch[{entry.extra}])" if entry.extra else ""
+        print(f"{name:18}{entry.what}{extra}")
+    raise typer.Exit
+
+
+def compare(
+    normal: Annotated[Path, typer.Argument(metavar="NORMAL", help="Normal operation.")],
+    test: Annotated[
+        list[Path], typer.Argument(metavar="TEST", help="Recordings with known truth.")
+    ],
+    labels: Labels = None,
+    causes: Causes = None,
+    detectors: Annotated[
+        str, typer.Option(metavar="NAME,…", help="Which ones; --list shows all.")
+    ] = FIRST,
+    list_all: Annotated[
+        bool,
+        typer.Option(
+            "--list", help="Show the detectors there are.", callback=_show_list, is_eager=True
+        ),
+    ] = False,
+    every: Annotated[
+        str, typer.Option(metavar="auto|10s", help="Length of a tick, for all of them.")
+    ] = "auto",
+    false_alarm_every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="1d",
+            help="Expected time between two false alarms.  [default: 1d; half of the recording if"
+            " rows have no times]",
+            show_default=False,
+        ),
+    ] = None,
+    grace: Grace = "0s",
+    seed: Annotated[int, typer.Option(metavar="N", help="For everything random.")] = 0,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
+    ] = None,
+    time: TimeColumn = None,
+    time_format: TimeFormat = None,
+    ignore: Ignore = None,
+    force: Force = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Compare detectors."""
+    from causewatch.cli.summary import console
+    from causewatch.data import open_table, parse_duration
+    from causewatch.evaluation.baselines.catalogue import make
+    from causewatch.evaluation.baselines.split import make_split
+    from causewatch.evaluation.comparison import Case
+    from causewatch.evaluation.comparison import compare as compare_all
+    from causewatch.evaluation.truth import read_causes, with_truth
+
+    names = [name.strip() for name in detectors.split(",") if name.strip()]
+    if len(set(names)) < len(names) or not names:
+        msg = f"--detectors is {detectors!r}; name each detector once, with commas between."
+        raise SettingError(msg)
+    for name in names:  # a wrong name or a missing library is told before anything is read
+        make(name)
+    late = grace_of(grace)
+    if report is not None:
+        refuse_existing([report], force)
+    truth = None if causes is None else read_causes(causes)
+    options = reading(labels, time, time_format, ignore)
+    rows: list[ComparisonRow] = []
+    with progress_of() as tell:
+        # A normal recording may or may not have the column of labels; it is no signal either way.
+        known = open_table(normal, **options | {"labels": None}).signals
+        hidden = [labels] if labels in known else []
+        own = options | {"labels": None, "ignore": [*options["ignore"], *hidden]}
+        learnt = read_tables([normal], own, tell)[normal.name]
+        recordings = with_truth(read_tables(test, options, tell), truth)
+        split = make_split(
+            [learnt],
+            every=None if every == "auto" else parse_duration(every),
+            false_alarm_every=None
+            if false_alarm_every is None
+            else parse_duration(false_alarm_every),
+            seed=seed,
+            progress=tell,
+        )
+        for row in compare_all(names, [Case(split, recordings)], grace=late, progress=tell):
+            rows.append(row)
+    if report is not None:
+        from causewatch.evaluation.report import write_comparison
+
+        write_comparison(
+            report,
+            title=f"{len(rows)} detectors on {', '.join(path.name for path in test)}",
+            subtitle=f"learnt from {normal.name}",
+            rows=rows,
+        )
+    if as_json:
+        print_json({"normal": str(normal), "detectors": [row.to_dict() for row in rows]})
+        return
+    screen = console()
+    print_comparison(rows, screen)
+    if report is not None:
+        screen.print(f"Report     {report}")
+
+
+def print_comparison(rows: list[ComparisonRow], out: Console) -> None:
+    """One line for each detector; the best figure of a column is bold."""
+    from rich.table import Table
+    from rich.text import Text
+
+    columns: dict[str, tuple[list[Any], Any, Any]] = {
+        "VUS-PR": ([row.card.vus_pr for row in rows], max, figure),
+        "F1": ([row.card.f1 for row in rows], max, figure),
+        "noticed": ([row.card.event_recall for row in rows], max, share),
+        "false/day": ([row.card.false_alarms_per_day for row in rows], min, lambda v: f"{v:.2f}"),
+        "on in vain": ([row.card.false_alarm_time_share for row in rows], min, share),
+        "cause 1st": ([row.card.ac_at_1 for row in rows], max, share),
+        "in 3": ([row.card.ac_at_3 for row in rows], max, share),
+    }
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("detector")
+    for name in (*columns, "learnt in", "step"):
+        table.add_column(name, justify="right")
+    for k, row in enumerate(rows):
+        cells = []
+        for values, best, show in columns.values():
+            known = [value for value in values if value is not None]
+            top = known and values[k] == best(known)
+            cells.append(Text(show(values[k]), style="bold" if top else ""))
+        table.add_row(
+            row.name,
+            *cells,
+            f"{row.learn_s:.1f} s",
+            f"{row.step_ms_mean:.2f} ± {row.step_ms_std:.2f} ms",
+        )
+    out.print(table)

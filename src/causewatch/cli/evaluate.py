@@ -1,0 +1,228 @@
+"""``causewatch evaluate``: the report card of a model on recordings whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from causewatch.cli.card_text import print_card, print_events, print_limits, print_paper
+from causewatch.cli.options import Force, Json, Verbose
+from causewatch.cli.output import print_json, progress_of, refuse_existing
+from causewatch.cli.tests_in import (
+    Causes,
+    Grace,
+    Ignore,
+    Labels,
+    TimeColumn,
+    TimeFormat,
+    grace_of,
+    read_tables,
+    reading,
+)
+from causewatch.errors import SettingError, UnknownNameError, shorten
+
+if TYPE_CHECKING:
+    from causewatch.data import TimeTable
+    from causewatch.data.datasets.base import Recording
+    from causewatch.evaluation.paper_counting import Counts
+    from causewatch.evaluation.verdicts import Progress, Verdicts
+    from causewatch.model import NormalModel
+
+__all__ = ["register"]
+
+ABOUT = """Hold a model against recordings whose truth is known: the report card.
+
+TEST is one recording or several; the monitor starts afresh with each. The truth is a column of
+labels (--labels: 0, 'normal' and 'false' are normal, -999 and empty are not counted, anything else
+is anomalous), or a list of events with their causes (--causes), or both. Nothing is learnt here:
+the limits are those the model was saved with.
+
+Counting is strict. Every input row counts, and an event is noticed only if an alarm is raised
+while it lasts, so an alarm that is always on notices nothing. A false alarm is one that overlaps
+no event. With --protocol paper the published counting stands beside it: hits inside the events,
+false alarms on a normal recording (--normal) only."""
+
+EXAMPLES = """Examples:
+
+\b
+  causewatch evaluate plant.cwm test.csv --labels label
+  causewatch evaluate plant.cwm test.csv --labels label --causes causes.json --report card.html
+  causewatch evaluate plant.cwm monday.csv tuesday.csv --causes causes.json --grace 5min --json
+  causewatch evaluate paper.cwm test.csv --labels label --protocol paper --normal normal.csv"""
+
+PROTOCOLS = ("strict", "paper")
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``evaluate``."""
+    app.command("evaluate", help=ABOUT, epilog=EXAMPLES, short_help="Give a report card.")(evaluate)
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL.cwm", help="The model.")],
+    test: Annotated[
+        list[Path], typer.Argument(metavar="TEST", help="Recordings with known truth.")
+    ],
+    labels: Labels = None,
+    causes: Causes = None,
+    protocol: Annotated[
+        str,
+        typer.Option(metavar="strict|paper", help="Strict, or with the published counting beside."),
+    ] = "strict",
+    normal: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Normal recording for --protocol paper; its last 30 % are counted. May be given"
+            " several times.",
+        ),
+    ] = None,
+    limits: Annotated[
+        str | None,
+        typer.Option(
+            metavar="F,…",
+            help="Show also how it would be with the limits multiplied by these numbers.",
+        ),
+    ] = None,
+    grace: Grace = "0s",
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
+    ] = None,
+    time: TimeColumn = None,
+    time_format: TimeFormat = None,
+    ignore: Ignore = None,
+    force: Force = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Give a report card."""
+    from causewatch.cli.summary import console
+    from causewatch.evaluation.card import report_card
+    from causewatch.evaluation.paper_words import in_words
+    from causewatch.evaluation.thresholds import sweep
+    from causewatch.evaluation.truth import read_causes, with_truth
+    from causewatch.evaluation.verdicts import watch
+    from causewatch.model import load
+
+    if protocol not in PROTOCOLS:
+        raise UnknownNameError(protocol, "protocol", PROTOCOLS)
+    if protocol == "paper" and not normal:
+        msg = "The published counting takes false alarms from a normal recording; give --normal."
+        raise SettingError(msg)
+    if normal and protocol != "paper":
+        msg = "--normal is for --protocol paper only; strictly, false alarms come from TEST."
+        raise SettingError(msg)
+    late, factors = grace_of(grace), _numbers(limits)
+    if report is not None:
+        refuse_existing([report], force)
+    known = load(model)
+    if labels is not None and labels in (*known.signals, *known.watching.guarded):
+        msg = (
+            f"The model holds the label column {labels!r} as a signal, so it has seen the truth;"
+            f" learn it again with --labels {labels}."
+        )
+        raise SettingError(msg)
+    truth = None if causes is None else read_causes(causes)
+    options = reading(labels, time, time_format, ignore)
+    with progress_of() as tell:
+        tables = read_tables(test, options, tell)
+        recordings = with_truth(
+            {name: _on_clock(table, known) for name, table in tables.items()}, truth
+        )
+        verdicts = [watch(known, one.table, progress=_named(tell, one.name)) for one in recordings]
+        columns = len(known.signals) + len(known.watching.guarded)
+        card = report_card(recordings, verdicts, grace=late, signals=columns)
+        moved = list(sweep(known, recordings, factors, grace=late, progress=tell))
+        paper = None
+        if normal:
+            paper = _as_published(known, normal, options, recordings, verdicts, tell)
+    names = ", ".join(path.name for path in test)
+    if report is not None:
+        from causewatch.evaluation.report import write_evaluation
+
+        write_evaluation(
+            report,
+            title=f"Report card of {model.name}",
+            subtitle=names,
+            card=card,
+            recordings=recordings,
+            verdicts=verdicts,
+            paper=paper,
+            signals=columns,
+        )
+    if as_json:
+        told: dict[str, Any] = {"model": str(model), "test": [str(path) for path in test]}
+        told |= card.to_dict()
+        if moved:
+            told["limits"] = [row.to_dict() for row in moved]
+        if paper is not None:
+            told["paper_counting"] = paper.published.to_dict()
+            told["strict_by_step"] = paper.strict.to_dict()
+            told["in_words"] = list(in_words(paper))
+        print_json(told)
+        return
+    screen = console()
+    print_card(card, f"Report card of {model.name} on {names}", screen)
+    print_events(card.per_event, screen)
+    if moved:
+        print_limits(moved, screen)
+    if paper is not None:
+        print_paper(paper, in_words(paper), screen)
+    if report is not None:
+        screen.print(f"Report     {report}")
+
+
+def _numbers(text: str | None) -> list[float]:
+    try:
+        return [float(part) for part in (text or "").split(",") if part.strip()]
+    except ValueError:
+        msg = f"--limits is {shorten(text or '')!r}; write numbers with commas between, as 0.5,1,2."
+        raise SettingError(msg) from None
+
+
+def _as_published(
+    model: NormalModel,
+    normal: Sequence[Path],
+    options: dict[str, Any],
+    recordings: Sequence[Recording],
+    verdicts: Sequence[Verdicts],
+    tell: Progress,
+) -> Counts:
+    """Both countings of the published experiments, by steps of the model."""
+    from causewatch.data import open_table, read_table
+    from causewatch.evaluation.paper_counting import count_verdicts
+    from causewatch.evaluation.verdicts import watch
+
+    tell("reading the normal recording", None)
+    own = options | {"labels": None}
+    if options["labels"] in open_table(list(normal), **own).signals:
+        own["ignore"] = [*options["ignore"], options["labels"]]
+    table = _on_clock(read_table(list(normal), **own), model)
+    said = watch(model, table, progress=_named(tell, "the normal recording"))
+    plan = model.preprocessing
+    step = plan.step or max(1, round(plan.every / model.interval))
+    return count_verdicts(said, list(zip(recordings, verdicts, strict=True)), step)
+
+
+def _on_clock(table: TimeTable, model: NormalModel) -> TimeTable:
+    """A model learnt from rows without times counts rows; one with times needs them."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from causewatch.data.table import NANOSECONDS
+
+    if model.clock == "rows" and table.clock != "rows":
+        count = np.arange(len(table), dtype=np.int64) * NANOSECONDS
+        return replace(table, time=count, clock="rows", interval=1.0)
+    if model.clock != "rows" and table.clock == "rows":
+        count = np.arange(len(table), dtype=np.int64) * round(model.interval * NANOSECONDS)
+        return replace(table, time=count, clock="elapsed", interval=model.interval)
+    return table
+
+
+def _named(tell: Progress, name: str) -> Progress:
+    return lambda what, share: tell(f"{what} {name}", share)

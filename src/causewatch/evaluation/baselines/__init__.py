@@ -1,0 +1,1 @@
+"""What causewatch is compared with, all behind one `Detector`."""

@@ -1,0 +1,1 @@
+"""The three neural baselines of the paper: recurrent, convolutional, and an autoencoder."""

@@ -1,0 +1,231 @@
+"""The truth that verdicts are held against: labels by row, and events with their causes.
+
+Events come from ``causes.json`` where there is one, else from runs of labels. Both end up in a
+`Recording`, as the loaders of public datasets give them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from causewatch.data.datasets.base import Event, Recording
+from causewatch.data.datasets.shaping import event_labels, label_events
+from causewatch.data.spans import parse_span
+from causewatch.data.table import NANOSECONDS, TimeTable, format_time
+from causewatch.errors import CausewatchError, SettingError, TableError, UnknownNameError, shorten
+
+__all__ = ["CauseEntry", "read_causes", "rows_of", "with_truth"]
+
+Ints = NDArray[np.intp]
+
+Moment = int | str
+"""A row number, counted from 0, or a time as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseEntry:
+    """One entry of ``causes.json``, checked for its form only.
+
+    Attributes
+    ----------
+    name
+        What the event is called.
+    start, end
+        Row numbers or times, half-open.
+    signals
+        Where it acts; empty where that is not known.
+    file
+        Name of the recording it belongs to; None if there is only one, or if its times tell.
+    description
+        For people.
+    """
+
+    name: str
+    start: Moment
+    end: Moment
+    signals: tuple[str, ...] = ()
+    file: str | None = None
+    description: str = ""
+
+
+def read_causes(path: str | os.PathLike[str]) -> list[CauseEntry]:
+    """Read ``causes.json``: a list of ``{"name", "start", "end", "signals", "file"?}``."""
+    path = Path(path)
+    try:
+        told = json.loads(path.read_bytes())
+    except OSError as error:
+        msg = f"Cannot read {path.name!r}: {error.strerror or error}."
+        raise TableError(msg) from error
+    except (ValueError, RecursionError) as error:
+        msg = f"{path.name!r} is not JSON ({shorten(str(error))}); give the list of events."
+        raise TableError(msg) from error
+    if not isinstance(told, list):
+        msg = f"{path.name!r} holds no list; expected [{{name, start, end, signals}}, …]."
+        raise TableError(msg)
+    return [_entry(one, number, path.name) for number, one in enumerate(told, 1)]
+
+
+def _entry(told: Any, number: int, file: str) -> CauseEntry:
+    place = f"Event {number} in {file!r}"
+    if not isinstance(told, Mapping):
+        msg = f"{place} is {shorten(repr(told))}; expected {{name, start, end, signals}}."
+        raise TableError(msg)
+    missing = [key for key in ("name", "start", "end", "signals") if key not in told]
+    if missing:
+        msg = f"{place} has no {missing[0]!r}; expected {{name, start, end, signals}}."
+        raise TableError(msg)
+    for key in ("start", "end"):
+        if isinstance(told[key], bool) or not isinstance(told[key], (int, str)):
+            msg = (
+                f"{place}: {key!r} is {shorten(repr(told[key]))}; write a time such as"
+                " '2026-01-01T14:02:00', or a row number counted from 0."
+            )
+            raise TableError(msg)
+    signals = told["signals"]
+    if not isinstance(signals, list) or not all(isinstance(one, str) for one in signals):
+        msg = f"{place}: 'signals' is {shorten(repr(signals))}; write a list of names, or []."
+        raise TableError(msg)
+    belongs = told.get("file")
+    if belongs is not None and not isinstance(belongs, str):
+        msg = f"{place}: 'file' is {shorten(repr(belongs))}; write the name of a recording."
+        raise TableError(msg)
+    return CauseEntry(
+        str(told["name"]),
+        told["start"],
+        told["end"],
+        tuple(dict.fromkeys(signals)),
+        belongs,
+        str(told.get("description", "")),
+    )
+
+
+def with_truth(
+    tables: Mapping[str, TimeTable], causes: Sequence[CauseEntry] | None = None
+) -> tuple[Recording, ...]:
+    """Recordings with their events and labels.
+
+    Parameters
+    ----------
+    tables
+        The recordings by file name.
+    causes
+        What is known to have gone wrong. Without it, every run of labels is an event of unknown
+        cause. Labels by row follow from it where a table has none.
+    """
+    if causes is None:
+        for name, table in tables.items():
+            if table.labels is None:
+                msg = (
+                    f"{name!r} has no labels; name their column (--labels), or give the events"
+                    " (--causes)."
+                )
+                raise SettingError(msg)
+        return tuple(
+            Recording(Path(name).stem, table, tuple(label_events(table)))
+            for name, table in tables.items()
+        )
+    events: dict[str, list[Event]] = {name: [] for name in tables}
+    for entry in causes:
+        name = _file_of(entry, tables)
+        events[name].append(_event(entry, name, tables[name]))
+    return tuple(
+        _recording(name, table, sorted(events[name], key=lambda one: one.start))
+        for name, table in tables.items()
+    )
+
+
+def rows_of(event: Event, table: TimeTable, grace: float = 0.0) -> tuple[int, int]:
+    """First row of an event, and the first one after it, `grace` seconds later."""
+    end = event.end + round(grace * NANOSECONDS)
+    start, stop = np.searchsorted(table.time, [event.start, end])
+    return int(start), int(stop)
+
+
+def _recording(name: str, table: TimeTable, events: Sequence[Event]) -> Recording:
+    for one, two in pairwise(events):
+        if two.start < one.end:
+            msg = (
+                f"The events {one.name!r} and {two.name!r} of {name!r} overlap from"
+                f" {format_time(two.start, table.clock)} on; an alarm then would belong to both:"
+                " make them one event, or let the second begin when the first ends."
+            )
+            raise SettingError(msg)
+    if table.labels is None:
+        table = replace(table, labels=event_labels(table, events))
+    return Recording(Path(name).stem, table, tuple(events))
+
+
+def _file_of(entry: CauseEntry, tables: Mapping[str, TimeTable]) -> str:
+    """Which recording an event belongs to."""
+    if entry.file is not None:
+        for name in tables:
+            if Path(name).name == Path(entry.file).name:
+                return name
+        raise UnknownNameError(entry.file, "recording in the causes", tables)
+    if len(tables) == 1:
+        return next(iter(tables))
+    found = [name for name, table in tables.items() if _lies_in(entry, table)]
+    if len(found) == 1:
+        return found[0]
+    msg = (
+        f"The event {entry.name!r} may belong to any of {len(tables)} recordings; give it a"
+        " 'file' with the name of its recording."
+    )
+    raise SettingError(msg)
+
+
+def _lies_in(entry: CauseEntry, table: TimeTable) -> bool:
+    if not isinstance(entry.start, str):
+        return False  # every recording has a row of that number
+    try:
+        start, _ = _bounds(entry, table)
+    except CausewatchError:
+        return False
+    return bool(len(table)) and int(table.time[0]) <= start <= int(table.time[-1])
+
+
+def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event:
+    for signal in entry.signals:
+        if signal not in table.signals:
+            raise UnknownNameError(
+                signal, f"signal of event {entry.name!r} in {name}", table.signals
+            )
+    start, end = _bounds(entry, table)
+    first, stop = np.searchsorted(table.time, [start, end])
+    if first == stop:
+        msg = (
+            f"The event {entry.name!r} ({entry.start} to {entry.end}) covers no row of {name!r},"
+            f" which lasts from {format_time(int(table.time[0]), table.clock)} to"
+            f" {format_time(int(table.time[-1]), table.clock)}; correct its times."
+        )
+        raise SettingError(msg)
+    return Event(entry.name, start, end, entry.signals, entry.description)
+
+
+def _bounds(entry: CauseEntry, table: TimeTable) -> tuple[int, int]:
+    """Start and end as the table counts time."""
+    if isinstance(entry.start, int) and isinstance(entry.end, int):
+        if not 0 <= entry.start < entry.end <= len(table):
+            msg = (
+                f"The event {entry.name!r} is rows {entry.start} to {entry.end} of a recording of"
+                f" {len(table):,} rows; write 0-based row numbers, the end not included."
+            )
+            raise SettingError(msg)
+        end = table.time[entry.end] if entry.end < len(table) else table.time[-1] + 1
+        return int(table.time[entry.start]), int(end)
+    if isinstance(entry.start, str) and isinstance(entry.end, str):
+        return parse_span(f"{entry.start}..{entry.end}").bounds(table.clock)
+    msg = (
+        f"The event {entry.name!r} starts with {entry.start!r} and ends with {entry.end!r}; write"
+        " two times or two row numbers."
+    )
+    raise SettingError(msg)

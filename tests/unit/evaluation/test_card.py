@@ -1,0 +1,179 @@
+"""The report card, against hand-made recordings whose figures can be told by heart."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from causewatch.data.datasets.base import Event, Recording
+from causewatch.data.datasets.shaping import event_labels
+from causewatch.data.table import NANOSECONDS, TimeTable
+from causewatch.errors import SettingError
+from causewatch.evaluation import AlarmSpan, Verdicts, report_card
+from causewatch.evaluation.card import counted_rows
+
+CONTRACT = (
+    "vus_pr", "auc_pr", "f1", "precision", "recall", "f1_best", "affiliation_precision",
+    "affiliation_recall", "etapr_f1", "event_recall", "events", "events_detected",
+    "median_delay_s", "false_alarms_per_day", "false_alarm_time_share", "ac_at_1", "ac_at_3",
+    "ac_at_5", "map_at_3", "mrr", "chance_ac_at_1", "abstained", "per_event",
+)  # fmt: skip
+ROWS = 1000
+
+
+def at(row: int) -> int:
+    return row * NANOSECONDS
+
+
+def a_recording(
+    *events: tuple[str, int, int, tuple[str, ...]], rows: int = ROWS, **labels: Any
+) -> Recording:
+    table = TimeTable(
+        signals=("a", "b", "c", "d"),
+        values=np.zeros((rows, 4)),
+        time=np.arange(rows, dtype=np.int64) * NANOSECONDS,
+        starts=np.array([0], dtype=np.intp),
+        interval=1.0,
+        clock="elapsed",
+    )
+    found = tuple(Event(name, at(start), at(end), signals) for name, start, end, signals in events)
+    truth = labels.get("labels", event_labels(table, found))
+    return Recording(
+        "made",
+        TimeTable(
+            table.signals, table.values, table.time, table.starts, 1.0, "elapsed", labels=truth
+        ),
+        found,
+    )
+
+
+def said(*spans: tuple[int, int | None, tuple[str, ...]], rows: int = ROWS) -> Verdicts:
+    alarm = np.zeros(rows, dtype=np.bool_)
+    for on, off, _ in spans:
+        alarm[on:off] = True
+    score = np.where(alarm, 2.0, 0.5)
+    score[:10] = np.nan
+    alarms = tuple(
+        AlarmSpan(at(on), None if off is None else at(off), causes, not causes)
+        for on, off, causes in spans
+    )
+    return Verdicts(score, alarm, alarms)
+
+
+RECORDING = a_recording(
+    ("one", 100, 200, ("a",)), ("two", 400, 500, ("b", "c")), ("three", 700, 720, ())
+)
+
+
+def test_figures_are_those_of_the_definition() -> None:
+    card = report_card(
+        [RECORDING],
+        [
+            said(
+                (110, 210, ("a", "b")),
+                (300, 310, ("d",)),
+                (420, 430, ("d", "a", "c")),
+                (900, 910, ()),
+            )
+        ],
+    )
+    assert (card.events, card.events_detected, card.event_recall) == (3, 2, 2 / 3)
+    assert card.median_delay_s == 15.0
+    assert card.false_alarms == 2
+    assert card.false_alarms_per_day == pytest.approx(2 * 86_400 / 1000)
+    hits, on, true = 90 + 10, 100 + 10 + 10 + 10, 100 + 100 + 20
+    assert card.precision == hits / on
+    assert card.recall == hits / true
+    assert card.false_alarm_time_share == (on - hits) / (1000 - true)
+    assert (card.ac_at_1, card.ac_at_3, card.mrr) == (0.5, 1.0, (1 + 1 / 3) / 2)
+    assert card.chance_ac_at_1 == (1 / 4 + 2 / 4) / 2
+    assert card.abstained == 0.0
+    assert [one.rank for one in card.per_event] == [1, 3, None]
+
+
+def test_the_json_holds_the_contract_and_nothing_that_json_cannot_say() -> None:
+    told = report_card([RECORDING], [said((110, 210, ("a",)))]).to_dict()
+    assert set(CONTRACT) <= set(told)
+    again = json.loads(json.dumps(told, allow_nan=False))
+    assert again["per_event"][0]["delay_s"] == 10.0
+    assert again["per_event"][0]["causes"] == ["a"]
+    assert again["per_event"][1]["detected"] is False
+
+
+def test_an_alarm_that_is_always_on_notices_nothing() -> None:
+    card = report_card([RECORDING], [said((0, None, ("a",)))])
+    assert card.events_detected == 0
+    assert card.event_recall == 0.0
+    assert card.median_delay_s is None
+    assert card.false_alarm_time_share == 1.0
+    assert card.precision == 220 / 1000  # the share of anomalous rows: chance
+    assert card.ac_at_1 == 0.0
+    assert all(one.already_on for one in card.per_event)
+
+
+def test_no_alarm_at_all_is_no_error() -> None:
+    card = report_card([RECORDING], [said()])
+    assert (card.f1, card.precision, card.recall, card.event_recall) == (0.0, None, 0.0, 0.0)
+    assert card.false_alarms == 0
+    json.dumps(card.to_dict(), allow_nan=False)
+
+
+def test_the_score_is_above_its_limit_exactly_while_an_alarm_is_on() -> None:
+    verdicts = said((110, 210, ("a",)), (420, 430, ("b",)))
+    verdicts.score[150:160] = 0.2  # the alarm is held
+    verdicts.score[600:650] = 5.0  # limits are higher for a while after an event
+    card = report_card([RECORDING], [verdicts])
+    _, score, alarm = counted_rows([RECORDING], [verdicts])
+    assert ((score > 1.0) == alarm).all()
+    assert card.f1_best is not None
+    assert card.f1_best >= card.f1
+
+
+def test_grace_lets_late_alarms_count_and_keeps_them_from_being_false() -> None:
+    verdicts = said((205, 215, ("a",)))
+    strict, kind = (report_card([RECORDING], [verdicts], grace=grace) for grace in (0.0, 10.0))
+    assert (strict.events_detected, strict.false_alarms) == (0, 1)
+    assert (kind.events_detected, kind.false_alarms) == (1, 0)
+
+
+def test_rows_without_a_label_are_not_counted_nor_are_alarms_in_them() -> None:
+    labels = event_labels(RECORDING.table, RECORDING.events)
+    labels[800:] = np.nan
+    partly = a_recording(*[("one", 100, 200, ("a",))], labels=labels)
+    card = report_card([partly], [said((850, 860, ()), (790, 810, ()))])
+    assert card.rows == 800
+    assert card.days == 800 / 86_400
+    assert card.false_alarms == 1
+
+
+def test_recordings_are_counted_together_but_never_run_into_each_other() -> None:
+    first = a_recording(("one", 100, 200, ("a",)))
+    second = a_recording(("two", 0, 50, ("b",)))
+    card = report_card([first, second], [said((150, None, ("a",))), said((10, 20, ("b",)))])
+    assert (card.events, card.events_detected, card.rows) == (2, 2, 2000)
+    assert [one.already_on for one in card.per_event] == [False, False]
+
+
+def test_what_is_not_defined_is_none() -> None:
+    whole = a_recording(("all", 0, ROWS, ()))
+    card = report_card([whole], [said((10, None, ()))])
+    assert card.vus_pr is None
+    assert card.false_alarm_time_share is None
+    assert card.ac_at_1 is None
+    json.dumps(card.to_dict(), allow_nan=False)
+
+
+def test_wrong_input_gets_one_sentence() -> None:
+    with pytest.raises(SettingError, match="nothing to detect"):
+        report_card([a_recording()], [said()])
+    with pytest.raises(SettingError, match="1,000 rows, 1,000 labels and 500 scores"):
+        report_card([RECORDING], [said(rows=500)])
+    with pytest.raises(SettingError, match="999 labels"):
+        report_card([a_recording(("x", 1, 2, ()), labels=np.zeros(999))], [said()])
+    with pytest.raises(SettingError, match="one is needed for each"):
+        report_card([RECORDING], [])
+    with pytest.raises(SettingError, match="grace is -1 s"):
+        report_card([RECORDING], [said()], grace=-1.0)

@@ -1,0 +1,149 @@
+"""Labels, events and ``causes.json``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from causewatch.data.table import NANOSECONDS, Clock, TimeTable
+from causewatch.errors import CausewatchError, SettingError, TableError, UnknownNameError
+from causewatch.evaluation.truth import CauseEntry, read_causes, rows_of, with_truth
+
+
+def a_table(rows: int = 100, clock: Clock = "elapsed", **more: Any) -> TimeTable:
+    return TimeTable(
+        signals=("a", "b"),
+        values=np.zeros((rows, 2)),
+        time=np.arange(rows, dtype=np.int64) * NANOSECONDS,
+        starts=np.array([0], dtype=np.intp),
+        interval=1.0,
+        clock=clock,
+        **more,
+    )
+
+
+def write(folder: Path, told: object) -> Path:
+    path = folder / "causes.json"
+    path.write_text(told if isinstance(told, str) else json.dumps(told))
+    return path
+
+
+def test_runs_of_labels_are_events_of_unknown_cause() -> None:
+    labels = np.zeros(100)
+    labels[10:20] = 1
+    labels[50:51] = 1
+    labels[60:70] = np.nan
+    (recording,) = with_truth({"t.csv": a_table(labels=labels)})
+    assert [rows_of(one, recording.table) for one in recording.events] == [(10, 20), (50, 51)]
+    assert all(one.signals == () for one in recording.events)
+
+
+def test_events_of_causes_json_give_labels_where_there_are_none(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        [
+            {"name": "two", "start": "40s", "end": "50s", "signals": ["b"], "file": "t.csv"},
+            {"name": "one", "start": 10, "end": 20, "signals": ["a", "a"]},
+        ],
+    )
+    (recording,) = with_truth({"t.csv": a_table()}, read_causes(path))
+    assert [one.name for one in recording.events] == ["one", "two"]
+    assert recording.events[0].signals == ("a",)
+    labels = recording.table.labels
+    assert labels is not None
+    assert np.flatnonzero(labels).tolist() == [*range(10, 20), *range(40, 50)]
+
+
+def test_labels_by_row_stay_as_they_are_beside_events() -> None:
+    labels = np.zeros(100)
+    labels[10:30] = 1
+    entry = CauseEntry("one", 10, 20, ("a",))
+    (recording,) = with_truth({"t.csv": a_table(labels=labels)}, [entry])
+    assert recording.table.labels is labels
+
+
+def test_an_event_may_end_with_the_recording() -> None:
+    (recording,) = with_truth({"t.csv": a_table()}, [CauseEntry("last", 90, 100, ())])
+    assert rows_of(recording.events[0], recording.table) == (90, 100)
+
+
+def test_events_of_several_recordings_go_by_file_or_by_time() -> None:
+    first = a_table(clock="naive")
+    second = TimeTable(
+        first.signals,
+        first.values,
+        first.time + 1000 * NANOSECONDS,
+        first.starts,
+        1.0,
+        "naive",
+    )
+    tables = {"one.csv": first, "two.csv": second}
+    by_time = CauseEntry("x", "1970-01-01T00:16:50", "1970-01-01T00:17:00", ("a",))
+    one, two = with_truth(tables, [by_time, CauseEntry("y", 5, 9, ("b",), "some/one.csv")])
+    assert [event.name for event in one.events] == ["y"]
+    assert [event.name for event in two.events] == ["x"]
+    with pytest.raises(SettingError, match="may belong to any of 2 recordings"):
+        with_truth(tables, [CauseEntry("y", 5, 9, ("b",))])
+
+
+@pytest.mark.parametrize(
+    ("entries", "says"),
+    [
+        ([("x", 10, 30, ("a",)), ("y", 20, 40, ("b",))], "'x' and 'y' of 't.csv' overlap from 20s"),
+        ([("x", 10, 30, ("zz",))], "zz"),
+        ([("x", 10, 130, ("a",))], "rows 10 to 130 of a recording of 100 rows"),
+        ([("x", -5, 13, ("a",))], "rows -5 to 13"),
+        ([("x", 30, 30, ("a",))], "rows 30 to 30"),
+        ([("x", "500s", "600s", ("a",))], "covers no row of 't.csv', which lasts from 0s to 99s"),
+        ([("x", "50s", "40s", ("a",))], "ends before it begins"),
+        ([("x", "soon", "later", ("a",))], "is not a time"),
+        ([("x", 10, "40s", ("a",))], "two times or two row numbers"),
+        ([("x", "2026-01-01", "2026-01-02", ("a",))], "does not fit this table"),
+        ([("x", 10, 20, ("a",), "other.csv")], "other.csv"),
+    ],
+)
+def test_wrong_events_get_one_sentence(entries: list[tuple[Any, ...]], says: str) -> None:
+    with pytest.raises(CausewatchError) as error:
+        with_truth({"t.csv": a_table()}, [CauseEntry(*entry) for entry in entries])
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_signals_list_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match="a, b"):
+        with_truth({"t.csv": a_table()}, [CauseEntry("x", 1, 9, ("c",))])
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ({}, "holds no list"),
+        ([3], "Event 1 in 'causes.json' is 3"),
+        ([{"name": "x", "start": 1, "end": 2}], "has no 'signals'"),
+        ([{"name": "x", "start": 1.5, "end": 2, "signals": []}], "'start' is 1.5"),
+        ([{"name": "x", "start": True, "end": 2, "signals": []}], "'start' is True"),
+        ([{"name": "x", "start": 1, "end": 2, "signals": "a"}], "write a list of names"),
+        ([{"name": "x", "start": 1, "end": 2, "signals": [], "file": 3}], "'file' is 3"),
+    ],
+)
+def test_a_wrong_file_gets_one_sentence(tmp_path: Path, told: object, says: str) -> None:
+    with pytest.raises(TableError) as error:
+        read_causes(write(tmp_path, told))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there_gets_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"Cannot read 'none\.json'"):
+        read_causes(tmp_path / "none.json")
+
+
+def test_neither_labels_nor_events_is_refused() -> None:
+    with pytest.raises(SettingError, match="--labels"):
+        with_truth({"t.csv": a_table()})
