@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test bench proof docs clean
+.PHONY: help setup demo check test bench results proof docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -49,10 +49,16 @@ bench: $(VENV)/.bench ## speed and memory, as ratios to peers
 	$(BIN)/python -m benchmarks.accuracy.water_plant
 	$(BIN)/python -m benchmarks.accuracy.plant_as_published
 	$(BIN)/python -m benchmarks.accuracy.plants
+	$(BIN)/python -m benchmarks.accuracy.batadal
+	$(BIN)/python -m benchmarks.accuracy.causrca
+	$(BIN)/python -m benchmarks.speed.metrics
 	$(BIN)/python -m benchmarks.accuracy.false_alarms
 	$(BIN)/python -m benchmarks.accuracy.causes
 	$(BIN)/python -m benchmarks.accuracy.ablation
 	$(BIN)/python -m benchmarks.accuracy.ablation --settings
+
+results: $(VENV)/.bench ## the tables of docs/results, about an hour
+	$(BIN)/python -m benchmarks.results
 
 proof: $(VENV)/.bench ## long proofs: equality with the published method, a million rough rows
 	$(BIN)/python -m benchmarks.accuracy.published_equality

@@ -23,6 +23,9 @@ COMMANDS = (
         for name in ("list", "show", "ack", "comment", "shelve", "unshelve", "normal", "undo")
     ),
     ("explain",),
+    ("evaluate",),
+    ("compare",),
+    ("reproduce",),
 )
 
 

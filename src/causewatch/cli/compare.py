@@ -26,7 +26,7 @@ from causewatch.errors import SettingError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from causewatch.evaluation.comparison import ComparisonRow
+    from causewatch.evaluation.comparison import ComparisonRow, Refused
 
 __all__ = ["print_comparison", "register"]
 
@@ -109,7 +109,7 @@ def compare(
     from causewatch.data import open_table, parse_duration
     from causewatch.evaluation.baselines.catalogue import make
     from causewatch.evaluation.baselines.split import make_split
-    from causewatch.evaluation.comparison import Case
+    from causewatch.evaluation.comparison import Case, Refused
     from causewatch.evaluation.comparison import compare as compare_all
     from causewatch.evaluation.truth import read_causes, with_truth
 
@@ -125,6 +125,7 @@ def compare(
     truth = None if causes is None else read_causes(causes)
     options = reading(labels, time, time_format, ignore)
     rows: list[ComparisonRow] = []
+    refused: list[Refused] = []
     with progress_of() as tell:
         # A normal recording may or may not have the column of labels; it is no signal either way.
         known = open_table(normal, **options | {"labels": None}).signals
@@ -142,7 +143,10 @@ def compare(
             progress=tell,
         )
         for row in compare_all(names, [Case(split, recordings)], grace=late, progress=tell):
-            rows.append(row)
+            if isinstance(row, Refused):
+                refused.append(row)
+            else:
+                rows.append(row)
     if report is not None:
         from causewatch.evaluation.report import write_comparison
 
@@ -151,12 +155,16 @@ def compare(
             title=f"{len(rows)} detectors on {', '.join(path.name for path in test)}",
             subtitle=f"learnt from {normal.name}",
             rows=rows,
+            notes=[f"{one.name} cannot be compared: {one.reason}" for one in refused],
         )
     if as_json:
-        print_json({"normal": str(normal), "detectors": [row.to_dict() for row in rows]})
+        told = {"normal": str(normal), "detectors": [row.to_dict() for row in rows]}
+        print_json(told | {"refused": {one.name: one.reason for one in refused}})
         return
     screen = console()
     print_comparison(rows, screen)
+    for one in refused:
+        screen.print(f"{one.name} cannot be compared: {one.reason}")
     if report is not None:
         screen.print(f"Report     {report}")
 

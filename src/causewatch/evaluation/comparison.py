@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from causewatch.data.datasets.base import Recording
+from causewatch.errors import NotEnoughDataError
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.baselines.catalogue import DETECTORS, make
 from causewatch.evaluation.card import ReportCard, report_card
 from causewatch.evaluation.verdicts import Progress, Verdicts
 
-__all__ = ["Case", "ComparisonRow", "compare", "compare_one"]
+__all__ = ["Case", "ComparisonRow", "Refused", "compare", "compare_one"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,14 @@ class Case:
 
     split: Split
     recordings: Sequence[Recording]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A detector that cannot learn from these recordings, and why."""
+
+    name: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -71,8 +80,10 @@ def compare(
     *,
     grace: float = 0.0,
     progress: Progress | None = None,
-) -> Iterator[ComparisonRow]:
+) -> Iterator[ComparisonRow | Refused]:
     """Learn and count one detector after the other; each row is given as soon as it is known.
+
+    What a detector cannot learn from does not keep the others from it.
 
     Parameters
     ----------
@@ -89,7 +100,10 @@ def compare(
     for name in names:
         make(name)
     for name in names:
-        yield compare_one(name, cases, grace, progress)[0]
+        try:
+            yield compare_one(name, cases, grace, progress)[0]
+        except NotEnoughDataError as error:
+            yield Refused(name, str(error))
 
 
 def compare_one(

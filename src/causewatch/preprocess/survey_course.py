@@ -278,9 +278,11 @@ def slow(course: Course) -> list[tuple[int, float]]:
 
 def _scale(values: Floats) -> Floats:
     """Robust standard deviation per column: the larger of two, so that skew reads as width."""
-    low, middle, high = np.nanquantile(values, [0.1, 0.5, 0.9], axis=0)
-    near = np.nanmedian(np.abs(values - middle), axis=0) * 1.4826
-    return np.asarray(np.maximum(near, (high - low) / 2.563))
+    empty = np.isnan(values).all(axis=0)
+    filled = np.where(empty, 0.0, values)
+    low, middle, high = np.nanquantile(filled, [0.1, 0.5, 0.9], axis=0)
+    near = np.nanmedian(np.abs(filled - middle), axis=0) * 1.4826
+    return np.where(empty, np.nan, np.maximum(near, (high - low) / 2.563))
 
 
 def _median(values: Floats, axis: int) -> Floats:
@@ -359,7 +361,7 @@ def _recurring(reach: Floats) -> Flags:
 def _together(level: Floats, comparisons: int) -> Floats:
     """How far all signals together are from where they usually are, in units of the limit."""
     scale = np.hypot(_scale(level), 0.15)
-    z = (level - np.nanmedian(level, axis=0)) / scale
+    z = (level - _median(level, 0)) / scale
     there = np.maximum(np.count_nonzero(np.isfinite(z), axis=1), 1)
     size = np.log(np.sqrt(np.nansum(z**2, axis=1) / there) + 0.1)[:, None]
     z, limits = _compare(size, slice(None), comparisons)
