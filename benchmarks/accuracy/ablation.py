@@ -2,7 +2,8 @@
 
 Usage: ``python -m benchmarks.accuracy.ablation [--quick] [--settings]``. The detector is run with
 one part left out at a time, on recordings of plants (see ``plants.py`` for what was developed on
-what; of BATADAL, `dataset04`) and on random systems with faults (simulation; seeds 600–605 were not used to develop it).
+what; of BATADAL, ``dataset04``) and on random systems with faults (simulation; seeds 600–605 were
+not used to develop it).
 With ``--settings``: fixed intervals and lags against the automatic ones.
 """
 

@@ -87,8 +87,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="1d",
-            help="Expected time between two false alarms.  [default: 1d; half of the recording if"
-            " rows have no times]",
+            help="Expected time between two false alarms.  [default: 1d, or 1000 ticks if that is longer;"
+            " at most half of the recording where rows have no times or are that far apart]",
             show_default=False,
         ),
     ] = None,
@@ -177,26 +177,30 @@ def print_comparison(rows: list[ComparisonRow], out: Console) -> None:
     columns: dict[str, tuple[list[Any], Any, Any]] = {
         "VUS-PR": ([row.card.vus_pr for row in rows], max, figure),
         "F1": ([row.card.f1 for row in rows], max, figure),
-        "noticed": ([row.card.event_recall for row in rows], max, share),
-        "false/day": ([row.card.false_alarms_per_day for row in rows], min, lambda v: f"{v:.2f}"),
-        "on in vain": ([row.card.false_alarm_time_share for row in rows], min, share),
-        "cause 1st": ([row.card.ac_at_1 for row in rows], max, share),
-        "in 3": ([row.card.ac_at_3 for row in rows], max, share),
+        "seen": ([row.card.event_recall for row in rows], max, _whole),
+        "false/d": ([row.card.false_alarms_per_day for row in rows], min, lambda v: f"{v:.2f}"),
+        "in vain": ([row.card.false_alarm_time_share for row in rows], min, share),
+        "1st": ([row.card.ac_at_1 for row in rows], max, _whole),
+        "in 3": ([row.card.ac_at_3 for row in rows], max, _whole),
     }
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("detector")
-    for name in (*columns, "learnt in", "step"):
-        table.add_column(name, justify="right")
+    table = Table(box=None, pad_edge=False, header_style="bold", collapse_padding=True)
+    table.add_column("detector", no_wrap=True)
+    for name in (*columns, "learnt s", "step ms"):
+        table.add_column(name, justify="right", no_wrap=True)
     for k, row in enumerate(rows):
         cells = []
         for values, best, show in columns.values():
             known = [value for value in values if value is not None]
             top = known and values[k] == best(known)
             cells.append(Text(show(values[k]), style="bold" if top else ""))
-        table.add_row(
-            row.name,
-            *cells,
-            f"{row.learn_s:.1f} s",
-            f"{row.step_ms_mean:.2f} ± {row.step_ms_std:.2f} ms",
-        )
+        table.add_row(row.name, *cells, f"{row.learn_s:.1f}", f"{row.step_ms_mean:.2f}")
     out.print(table)
+    out.print(
+        "seen: events in which an alarm was raised; false/d: alarms a day that overlap no event;"
+        " in vain: share of normal time under alarm; 1st, in 3: events whose true cause was named"
+        " first, or among three."
+    )
+
+
+def _whole(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0%}"

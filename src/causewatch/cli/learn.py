@@ -67,8 +67,8 @@ def learn(
         str | None,
         typer.Option(
             metavar="1d",
-            help="Expected time between two false alarms.  [default: 1d; half of the recording if"
-            " rows have no times]",
+            help="Expected time between two false alarms.  [default: 1d, or 1000 ticks if that is longer;"
+            " at most half of the recording where rows have no times or are that far apart]",
             show_default=False,
         ),
     ] = None,
