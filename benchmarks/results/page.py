@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.common import ROOT, commit, machine, table
+from benchmarks.common import ROOT, machine, table
 
 from causewatch.data import TimeTable
 from causewatch.evaluation.comparison import ComparisonRow
@@ -48,8 +48,8 @@ def write(page: Page) -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     kind = "Figures of a **simulation**." if page.simulated else "Real recordings."
     head = (
-        f"# {page.title}\n\n{kind} Made by `python -m benchmarks.results --only {page.name}`\n"
-        f"at commit {commit()}; data {page.data}; {page.seeds}.\n{machine()}.\n"
+        f"# {page.title}\n\n{kind} Made by `python -m benchmarks.results --only {page.name}`;"
+        f" data {page.data};\n{page.seeds}.\n{machine('scipy', 'torch')}\n"
     )
     path = FOLDER / f"{page.name}.md"
     path.write_text(f"{head}\n{page.body.strip()}\n", encoding="utf-8")

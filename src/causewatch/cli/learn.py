@@ -67,8 +67,8 @@ def learn(
         str | None,
         typer.Option(
             metavar="1d",
-            help="Expected time between two false alarms.  [default: 1d, or 1000 ticks if that is longer;"
-            " at most half of the recording where rows have no times or are that far apart]",
+            help="Expected time between two false alarms.  [default: 1d, or 1000 ticks if that is"
+            " longer; half of the recording where rows have no times]",
             show_default=False,
         ),
     ] = None,
