@@ -40,8 +40,6 @@ __all__ = ["EventOutcome", "ReportCard", "counted_rows", "report_card"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ABOVE = float(np.nextafter(1.0, 2.0))
-"""The lowest score above the alarm limit."""
 VUS_WINDOW = 100
 """Largest buffer of VUS in rows; TSB-AD's default, so that figures can be compared."""
 
@@ -258,10 +256,7 @@ def counted_rows(
     """Labels, scores and alarms of the rows that are counted, one recording after the other.
 
     Rows without a label are left out. Where a detector said nothing (it was warming up) the score
-    is the lowest there is: nothing spoke against the row. 1.0 is the alarm limit, so a score counts
-    as above it while an alarm is on and as at most 1.0 while none is: alarms are held, and limits
-    are higher for a while after a strong event. The curve of a score then leads through what the
-    alarms do.
+    is the lowest there is: nothing spoke against the row.
 
     Parameters
     ----------
@@ -297,9 +292,7 @@ def counted_rows(
             alarm.append(np.zeros(1, dtype=np.bool_))
     scores = np.concatenate(score)
     scores = np.nan_to_num(scores, nan=float(np.nanmin(scores, initial=0.0)))
-    on = np.concatenate(alarm)
-    scores = np.where(on, np.maximum(scores, ABOVE), np.minimum(scores, 1.0))
-    return np.concatenate(labels), scores, on
+    return np.concatenate(labels), scores, np.concatenate(alarm)
 
 
 def _outcomes(

@@ -11,7 +11,7 @@ import numpy as np
 
 from causewatch.data.datasets.base import Recording
 from causewatch.errors import NotEnoughDataError
-from causewatch.evaluation.baselines.base import Split
+from causewatch.evaluation.baselines.base import Detector, Split
 from causewatch.evaluation.baselines.catalogue import DETECTORS, make
 from causewatch.evaluation.card import ReportCard, report_card
 from causewatch.evaluation.verdicts import Progress, Verdicts
@@ -108,8 +108,8 @@ def compare(
 
 def compare_one(
     name: str, cases: Sequence[Case], grace: float = 0.0, progress: Progress | None = None
-) -> tuple[ComparisonRow, list[Verdicts]]:
-    """Let one detector learn, watch and be counted; gives what it said, too."""
+) -> tuple[ComparisonRow, list[Detector]]:
+    """Let one detector learn, watch and be counted; gives it as it is after each case, too."""
 
     def tell(what: str, share: float | None) -> None:
         if progress is not None:
@@ -117,8 +117,10 @@ def compare_one(
 
     learn_s = 0.0
     verdicts: list[Verdicts] = []
+    detectors: list[Detector] = []
     for case in cases:
         detector = make(name)
+        detectors.append(detector)
         began = time.perf_counter()
         detector.fit(case.split, tell)
         learn_s += time.perf_counter() - began
@@ -135,4 +137,4 @@ def compare_one(
         float(steps.std()) if len(steps) else 0.0,
         sum(len(one.table) for one in recordings) / max(seconds, 1e-9),
     )
-    return row, verdicts
+    return row, detectors
