@@ -128,8 +128,8 @@ def robot(folder: Path | None, quick: bool) -> Page:
     names = LIGHT if quick else [name for name in ALL if name not in slow]
     some = [Case(case.split, case.recordings[:1])] if quick else [case]
     more = (
-        "\nThe published method, the networks and the half-space trees are left out: with 255 columns"
-        " they take\ntoo long for this page (see [reproducing.md](../reproducing.md)).\n"
+        "\nThe published method, the networks and the half-space trees are left out: with 255"
+        " columns they take\ntoo long for this page (see [reproducing.md](../reproducing.md)).\n"
     )
     tables = [*case.split.learn, *case.split.limits, *(one.table for one in case.recordings)]
     return Page(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from causewatch.errors import CausewatchError
+from causewatch.errors import CausewatchError, shorten
 
 __all__ = ["MissingExtraError", "needed"]
 
@@ -32,3 +32,7 @@ def needed(module: str, extra: str) -> ModuleType:
             raise  # the library is there, but something that it needs is not
         msg = f"{library} is not installed; install it with: pip install 'causewatch[{extra}]'."
         raise MissingExtraError(msg, name=error.name) from error
+    except (ImportError, OSError) as error:
+        reason = shorten(str(error)) or type(error).__name__
+        msg = f"{library} is installed but cannot be loaded ({reason}); install it again."
+        raise MissingExtraError(msg, name=library) from error

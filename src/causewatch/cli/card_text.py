@@ -30,32 +30,47 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
 
+def _line(text: str, out: Console) -> None:
+    """A line that goes on under its text, not under its heading, where it is too long."""
+    if out.is_terminal:
+        import textwrap
+
+        text = textwrap.fill(text, out.width, subsequent_indent=" " * 11, drop_whitespace=True)
+    out.print(text)
+
+
 def print_card(card: ReportCard, title: str, out: Console) -> None:
     """The figures, one line for each question."""
     from causewatch.data import lasting
 
+    def said(text: str) -> None:
+        _line(text, out)
+
     base = card.anomalous_rows / card.rows
     out.print(shown(title), style="bold")
-    out.print(f"Counted    {card.rows:,} rows, {lasting(card.days * 86_400)}; {base:.1%} anomalous")
+    said(f"Counted    {card.rows:,} rows, {lasting(card.days * 86_400)}; {base:.1%} anomalous")
     late = "" if card.median_delay_s is None else f"; median delay {lasting(card.median_delay_s)}"
-    out.print(
+    said(
         f"Noticed    {card.events_detected} of {card.events} events"
         f" ({share(card.event_recall)}){late}"
     )
-    out.print(
-        f"In vain    {card.false_alarms} false alarms, {card.false_alarms_per_day:.2g} a day; an"
-        f" alarm was on for {share(card.false_alarm_time_share)} of the normal time"
+    on = ""
+    if card.false_alarm_time_share is not None:
+        on = f"; an alarm was on for {share(card.false_alarm_time_share)} of the normal time"
+    said(
+        f"In vain    {card.false_alarms} false alarm{'s' * (card.false_alarms != 1)},"
+        f" {card.false_alarms_per_day:.2g} a day{on}"
     )
-    out.print(
+    said(
         f"Rows       F1 {card.f1:.3f} (precision {figure(card.precision)}, recall"
         f" {card.recall:.3f}) at the model's limit; an alarm that is always on has"
         f" {2 * base / (1 + base):.3f}"
     )
-    out.print(
+    said(
         f"Score      VUS-PR {figure(card.vus_pr)}, AUC-PR {figure(card.auc_pr)} (chance"
         f" {base:.3f}); best F1 {figure(card.f1_best)}, its limit chosen with the labels"
     )
-    out.print(
+    said(
         f"Ranges     affiliation precision {figure(card.affiliation_precision)} (chance"
         f" {figure(card.affiliation_chance)}), recall {figure(card.affiliation_recall)};"
         f" eTaPR F1 {figure(card.etapr_f1)}"
@@ -63,15 +78,15 @@ def print_card(card: ReportCard, title: str, out: Console) -> None:
     if card.ac_at_1 is None:
         out.print("Causes     not known, so not counted (--causes)")
         return
-    out.print(
+    said(
         f"Causes     a true one first in {share(card.ac_at_1)} (chance"
         f" {share(card.chance_ac_at_1)}), in the first three in {share(card.ac_at_3)}, in the"
         f" first five in {share(card.ac_at_5)} of events"
     )
-    out.print(
-        f"             MAP@3 {figure(card.map_at_3)}, MRR {figure(card.mrr)}; could not tell in"
-        f" {share(card.abstained)} of alarms"
-    )
+    shy = ""
+    if card.abstained is not None:
+        shy = f"; could not tell in {share(card.abstained)} of alarms"
+    said(f"             MAP@3 {figure(card.map_at_3)}, MRR {figure(card.mrr)}{shy}")
 
 
 def print_events(events: Sequence[EventOutcome], out: Console) -> None:
@@ -140,6 +155,9 @@ def print_limits(rows: Sequence[LimitRow], out: Console) -> None:
         )
     out.print()
     out.print(table)
+    out.print(
+        "An alarm that was on before an event does not notice it: a low limit may notice less."
+    )
 
 
 def print_paper(counts: Counts, words: Sequence[str], out: Console) -> None:
@@ -151,4 +169,4 @@ def print_paper(counts: Counts, words: Sequence[str], out: Console) -> None:
             f" F1 {one.f1:.3f}"
         )
     for sentence in words:
-        out.print(f"           {sentence}")
+        _line(f"           {sentence}", out)

@@ -9,17 +9,22 @@ import typer
 
 from causewatch.cli.card_text import figure, share
 from causewatch.cli.options import Force, Json, Verbose
-from causewatch.cli.output import print_json, progress_of, refuse_existing
+from causewatch.cli.output import complain, print_json, progress_of
 from causewatch.cli.tests_in import (
     Causes,
+    Decimal,
     Grace,
     Ignore,
     Labels,
+    Separator,
     TimeColumn,
     TimeFormat,
+    check_report,
     grace_of,
+    on_clock,
     read_tables,
     reading,
+    remarks,
 )
 from causewatch.errors import SettingError
 
@@ -93,13 +98,15 @@ def compare(
         ),
     ] = None,
     grace: Grace = "0s",
-    seed: Annotated[int, typer.Option(metavar="N", help="For everything random.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="For everything random.")] = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write a page about it.")
     ] = None,
     time: TimeColumn = None,
     time_format: TimeFormat = None,
     ignore: Ignore = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
     force: Force = False,
     as_json: Json = False,
     verbose: Verbose = False,
@@ -111,7 +118,7 @@ def compare(
     from causewatch.evaluation.baselines.split import make_split
     from causewatch.evaluation.comparison import Case, Refused
     from causewatch.evaluation.comparison import compare as compare_all
-    from causewatch.evaluation.truth import read_causes, with_truth
+    from causewatch.evaluation.truth import doubts, read_causes, with_truth
 
     names = [name.strip() for name in detectors.split(",") if name.strip()]
     if len(set(names)) < len(names) or not names:
@@ -120,10 +127,9 @@ def compare(
     for name in names:  # a wrong name or a missing library is told before anything is read
         make(name)
     late = grace_of(grace)
-    if report is not None:
-        refuse_existing([report], force)
+    check_report(report, [normal, *test, *([causes] if causes else [])], force)
     truth = None if causes is None else read_causes(causes)
-    options = reading(labels, time, time_format, ignore)
+    options = reading(labels, time, time_format, ignore, separator, decimal)
     rows: list[ComparisonRow] = []
     refused: list[Refused] = []
     with progress_of() as tell:
@@ -132,7 +138,13 @@ def compare(
         hidden = [labels] if labels in known else []
         own = options | {"labels": None, "ignore": [*options["ignore"], *hidden]}
         learnt = read_tables([normal], own, tell)[normal.name]
-        recordings = with_truth(read_tables(test, options, tell), truth)
+        tables = read_tables(test, options, tell)
+        notes = remarks(tables, learnt.signals, learnt.clock)
+        tables = {
+            name: on_clock(table, learnt.clock, learnt.interval) for name, table in tables.items()
+        }
+        recordings = with_truth(tables, truth)
+        notes = [*doubts(recordings), *notes]
         split = make_split(
             [learnt],
             every=None if every == "auto" else parse_duration(every),
@@ -155,13 +167,15 @@ def compare(
             title=f"{len(rows)} detectors on {', '.join(path.name for path in test)}",
             subtitle=f"learnt from {normal.name}",
             rows=rows,
-            notes=[f"{one.name} cannot be compared: {one.reason}" for one in refused],
+            notes=notes + [f"{one.name} cannot be compared: {one.reason}" for one in refused],
         )
     if as_json:
         told = {"normal": str(normal), "detectors": [row.to_dict() for row in rows]}
         print_json(told | {"refused": {one.name: one.reason for one in refused}})
         return
     screen = console()
+    for sentence in notes:
+        complain(sentence)
     print_comparison(rows, screen)
     for one in refused:
         screen.print(f"{one.name} cannot be compared: {one.reason}")

@@ -10,22 +10,26 @@ import typer
 
 from causewatch.cli.card_text import print_card, print_events, print_limits, print_paper
 from causewatch.cli.options import Force, Json, Verbose
-from causewatch.cli.output import print_json, progress_of, refuse_existing
+from causewatch.cli.output import complain, print_json, progress_of
 from causewatch.cli.tests_in import (
     Causes,
+    Decimal,
     Grace,
     Ignore,
     Labels,
+    Separator,
     TimeColumn,
     TimeFormat,
+    check_report,
     grace_of,
+    on_clock,
     read_tables,
     reading,
+    remarks,
 )
 from causewatch.errors import SettingError, UnknownNameError, shorten
 
 if TYPE_CHECKING:
-    from causewatch.data import TimeTable
     from causewatch.data.datasets.base import Recording
     from causewatch.evaluation.paper_counting import Counts
     from causewatch.evaluation.verdicts import Progress, Verdicts
@@ -54,6 +58,8 @@ EXAMPLES = """Examples:
   causewatch evaluate paper.cwm test.csv --labels label --protocol paper --normal normal.csv"""
 
 PROTOCOLS = ("strict", "paper")
+LEAST, MOST = 1e-3, 1e3
+"""What limits may be multiplied by."""
 
 
 def register(app: typer.Typer) -> None:
@@ -94,6 +100,8 @@ def evaluate(
     time: TimeColumn = None,
     time_format: TimeFormat = None,
     ignore: Ignore = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
     force: Force = False,
     as_json: Json = False,
     verbose: Verbose = False,
@@ -103,7 +111,7 @@ def evaluate(
     from causewatch.evaluation.card import report_card
     from causewatch.evaluation.paper_words import in_words
     from causewatch.evaluation.thresholds import sweep
-    from causewatch.evaluation.truth import read_causes, with_truth
+    from causewatch.evaluation.truth import doubts, read_causes, with_truth
     from causewatch.evaluation.verdicts import watch
     from causewatch.model import load
 
@@ -116,8 +124,8 @@ def evaluate(
         msg = "--normal is for --protocol paper only; strictly, false alarms come from TEST."
         raise SettingError(msg)
     late, factors = grace_of(grace), _numbers(limits)
-    if report is not None:
-        refuse_existing([report], force)
+    inputs = [model, *test, *(normal or ()), *([causes] if causes else [])]
+    check_report(report, inputs, force)
     known = load(model)
     if labels is not None and labels in (*known.signals, *known.watching.guarded):
         msg = (
@@ -126,15 +134,18 @@ def evaluate(
         )
         raise SettingError(msg)
     truth = None if causes is None else read_causes(causes)
-    options = reading(labels, time, time_format, ignore)
+    options = reading(labels, time, time_format, ignore, separator, decimal)
     with progress_of() as tell:
         tables = read_tables(test, options, tell)
-        recordings = with_truth(
-            {name: _on_clock(table, known) for name, table in tables.items()}, truth
-        )
+        signals = (*known.signals, *known.watching.guarded)
+        notes = remarks(tables, signals, known.clock)
+        tables = {
+            name: on_clock(table, known.clock, known.interval) for name, table in tables.items()
+        }
+        recordings = with_truth(tables, truth)
+        notes = [*doubts(recordings), *notes]
         verdicts = [watch(known, one.table, progress=_named(tell, one.name)) for one in recordings]
-        columns = len(known.signals) + len(known.watching.guarded)
-        card = report_card(recordings, verdicts, grace=late, signals=columns)
+        card = report_card(recordings, verdicts, grace=late, signals=len(signals))
         moved = list(sweep(known, recordings, factors, grace=late, progress=tell))
         paper = None
         if normal:
@@ -151,11 +162,12 @@ def evaluate(
             recordings=recordings,
             verdicts=verdicts,
             paper=paper,
-            signals=columns,
+            signals=len(signals),
+            notes=notes,
         )
     if as_json:
         told: dict[str, Any] = {"model": str(model), "test": [str(path) for path in test]}
-        told |= card.to_dict()
+        told |= card.to_dict() | {"notes": notes}
         if moved:
             told["limits"] = [row.to_dict() for row in moved]
         if paper is not None:
@@ -165,6 +177,8 @@ def evaluate(
         print_json(told)
         return
     screen = console()
+    for sentence in notes:
+        complain(sentence)
     print_card(card, f"Report card of {model.name} on {names}", screen)
     print_events(card.per_event, screen)
     if moved:
@@ -176,11 +190,18 @@ def evaluate(
 
 
 def _numbers(text: str | None) -> list[float]:
+    """The factors of ``--limits``."""
     try:
-        return [float(part) for part in (text or "").split(",") if part.strip()]
+        found = [float(part) for part in (text or "").split(",") if part.strip()]
     except ValueError:
-        msg = f"--limits is {shorten(text or '')!r}; write numbers with commas between, as 0.5,1,2."
-        raise SettingError(msg) from None
+        found = []
+    if text is not None and not (found and all(LEAST <= one <= MOST for one in found)):
+        msg = (
+            f"--limits is {shorten(text)!r}; write numbers from {LEAST:g} to {MOST:g} with commas"
+            " between, as 0.5,1,2."
+        )
+        raise SettingError(msg)
+    return found
 
 
 def _as_published(
@@ -200,28 +221,11 @@ def _as_published(
     own = options | {"labels": None}
     if options["labels"] in open_table(list(normal), **own).signals:
         own["ignore"] = [*options["ignore"], options["labels"]]
-    table = _on_clock(read_table(list(normal), **own), model)
+    table = on_clock(read_table(list(normal), **own), model.clock, model.interval)
     said = watch(model, table, progress=_named(tell, "the normal recording"))
     plan = model.preprocessing
     step = plan.step or max(1, round(plan.every / model.interval))
     return count_verdicts(said, list(zip(recordings, verdicts, strict=True)), step)
-
-
-def _on_clock(table: TimeTable, model: NormalModel) -> TimeTable:
-    """A model learnt from rows without times counts rows; one with times needs them."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from causewatch.data.table import NANOSECONDS
-
-    if model.clock == "rows" and table.clock != "rows":
-        count = np.arange(len(table), dtype=np.int64) * NANOSECONDS
-        return replace(table, time=count, clock="rows", interval=1.0)
-    if model.clock != "rows" and table.clock == "rows":
-        count = np.arange(len(table), dtype=np.int64) * round(model.interval * NANOSECONDS)
-        return replace(table, time=count, clock="elapsed", interval=model.interval)
-    return table
 
 
 def _named(tell: Progress, name: str) -> Progress:

@@ -74,7 +74,8 @@ def progress_of() -> Iterator[Callable[[str, float | None], None]]:
         task = bar.add_task("starting", total=None)
 
         def tell(what: str, share: float | None) -> None:
+            # A task that is complete would stop its clock, but there is always more to come.
             total = None if share is None else 1.0
-            bar.update(task, description=what, total=total, completed=share or 0.0)
+            bar.update(task, description=what, total=total, completed=min(share or 0.0, 0.999))
 
         yield tell

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from causewatch.errors import SettingError
+from causewatch.cli.output import refuse_existing
+from causewatch.errors import SettingError, listing
 
 if TYPE_CHECKING:
     from causewatch.data import TimeTable
@@ -16,14 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Causes",
+    "Decimal",
     "Grace",
     "Ignore",
     "Labels",
+    "Separator",
     "TimeColumn",
     "TimeFormat",
+    "check_report",
     "grace_of",
+    "on_clock",
     "read_tables",
     "reading",
+    "remarks",
 ]
 
 Labels = Annotated[str | None, typer.Option(metavar="COL", help="Column of labels by row.")]
@@ -41,6 +47,12 @@ TimeFormat = Annotated[
     str | None,
     typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
 ]
+Separator = Annotated[
+    str | None, typer.Option(metavar="SIGN", help="What separates columns, if it is not found.")
+]
+Decimal = Annotated[
+    str | None, typer.Option(metavar="SIGN", help="Decimal sign, if it is not found.")
+]
 Ignore = Annotated[
     list[str] | None,
     typer.Option(metavar="COL,…", help="Columns to leave out; may be given several times."),
@@ -48,27 +60,98 @@ Ignore = Annotated[
 
 
 def reading(
-    labels: str | None, time: str | None, time_format: str | None, ignore: list[str] | None
+    labels: str | None,
+    time: str | None,
+    time_format: str | None,
+    ignore: list[str] | None,
+    separator: str | None,
+    decimal: str | None,
 ) -> dict[str, Any]:
     """What the user says about recordings, as `causewatch.read_table` takes it."""
     names = [name.strip() for part in ignore or () for name in part.split(",") if name.strip()]
-    return {"labels": labels, "time": time, "time_format": time_format, "ignore": names}
+    return {
+        "labels": labels,
+        "time": time,
+        "time_format": time_format,
+        "ignore": names,
+        "separator": separator,
+        "decimal": decimal,
+    }
 
 
 def read_tables(
     paths: Sequence[Path], options: dict[str, Any], tell: Progress
 ) -> dict[str, TimeTable]:
-    """The recordings by file name."""
+    """The recordings by file name; where several have the same, by path."""
     from causewatch.data import read_table
 
+    names = [path.name for path in paths]
     tables: dict[str, TimeTable] = {}
     for path in paths:
-        if path.name in tables:
-            msg = f"{path.name!r} was given twice; recordings are told apart by their names."
+        name = path.name if names.count(path.name) == 1 else str(path)
+        if name in tables:
+            msg = f"{name!r} was given twice; give each recording once."
             raise SettingError(msg)
-        tell(f"reading {path.name}", None)
-        tables[path.name] = read_table(path, **options)
+        tell(f"reading {name}", None)
+        tables[name] = read_table(path, **options)
     return tables
+
+
+def check_report(report: Path | None, inputs: Sequence[Path], force: bool) -> None:
+    """Raise unless a page can be written there, before any work is done."""
+    if report is None:
+        return
+    if report.is_dir():
+        msg = f"{str(report)!r} is a folder; name a file to write to."
+        raise SettingError(msg)
+    if not report.absolute().parent.is_dir():
+        msg = f"There is no folder {str(report.parent)!r} to write {report.name!r} to."
+        raise SettingError(msg)
+    if any(report.exists() and path.exists() and report.samefile(path) for path in inputs):
+        msg = f"{str(report)!r} is one of the files read; name another one for --report."
+        raise SettingError(msg)
+    refuse_existing([report], force)
+
+
+def on_clock(table: TimeTable, clock: str, interval: float) -> TimeTable:
+    """A recording on the clock of what was learnt: with times, or with rows that are counted."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from causewatch.data.table import NANOSECONDS
+
+    if clock == "rows" and table.clock != "rows":
+        count = np.arange(len(table), dtype=np.int64) * NANOSECONDS
+        return replace(table, time=count, clock="rows", interval=1.0)
+    if clock != "rows" and table.clock == "rows":
+        count = np.arange(len(table), dtype=np.int64) * round(interval * NANOSECONDS)
+        return replace(table, time=count, clock="elapsed", interval=interval)
+    return table
+
+
+def remarks(tables: dict[str, TimeTable], columns: Sequence[str], clock: str) -> list[str]:
+    """What is to be said about recordings before they are watched; raises if nothing fits."""
+    said = []
+    for name, table in tables.items():
+        absent = [column for column in columns if column not in table.signals]
+        if len(absent) == len(columns):
+            msg = (
+                f"{name!r} has none of the {len(columns)} signals that were learnt"
+                f" ({listing(columns)}); it has {listing(table.signals)}."
+            )
+            raise SettingError(msg)
+        if absent:
+            said.append(
+                f"{name} lacks {len(absent)} of the {len(columns)} signals: {listing(absent)};"
+                " the others are watched."
+            )
+        if clock == "rows" and table.clock != "rows":
+            said.append(
+                f"What was learnt had no times, so the rows of {name} are counted and taken as a"
+                " second each: delays and false alarms a day are in rows."
+            )
+    return said
 
 
 def grace_of(text: str) -> float:

@@ -217,6 +217,12 @@ def _plan(raws: list[RawTable], options: _Options, tally: Tally) -> OpenedTable:
             "no_time",
             f"{first.name} has no time column; its rows are counted, one second each.",
         )
+    if time is not None and options.labels in time.columns:
+        msg = (
+            f"The column {options.labels!r} holds the times of {first.name}, so it cannot hold"
+            " labels; name the column of labels, or with --time another one for times."
+        )
+        raise SettingError(msg)
     used = {*options.ignore, options.labels, *(time.columns if time else ())}
     signals = choose_signals(first, head, [c for c in first.columns if c not in used], tally)
     clock = time.format.clock if time else "rows"

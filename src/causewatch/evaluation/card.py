@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from causewatch.data.datasets.base import Event, Recording
 from causewatch.data.table import NANOSECONDS, Clock, format_time
 from causewatch.errors import SettingError
-from causewatch.evaluation.judging import judge
+from causewatch.evaluation.judging import bounds_of, judge
 from causewatch.evaluation.metrics import (
     ac_at_k,
     affiliation,
@@ -40,6 +40,7 @@ __all__ = ["EventOutcome", "ReportCard", "counted_rows", "report_card"]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+MOST_GRACE = 10 * 366 * 86_400.0
 VUS_WINDOW = 100
 """Largest buffer of VUS in rows; TSB-AD's default, so that figures can be compared."""
 
@@ -201,8 +202,8 @@ def report_card(
         From how many signals a cause is picked, for the chance level; those of the recording if
         not given.
     """
-    if not (grace >= 0 and math.isfinite(grace)):
-        msg = f"The grace is {grace:g} s; it must be 0 or a positive time."
+    if not 0 <= grace <= MOST_GRACE:
+        msg = f"The grace is {grace:g} s; it must be 0 or a positive time of at most ten years."
         raise SettingError(msg)
     labels, score, alarm = counted_rows(recordings, verdicts)
     truth = labels > 0
@@ -301,14 +302,12 @@ def _outcomes(
     """What became of every event, and how many alarms were false."""
     found: list[EventOutcome] = []
     false = 0
-    more = round(grace * NANOSECONDS)
     for recording, said in zip(recordings, verdicts, strict=True):
         judged = judge(recording, said, grace)
         false += sum(one.kind == "false" for one in judged)
         raised = np.array([one.span.raised_at for one in judged], dtype=np.int64)
         cleared = np.array([one.end for one in judged], dtype=np.int64)
-        starts = np.array([one.start for one in recording.events], dtype=np.int64)
-        ends = np.array([one.end + more for one in recording.events], dtype=np.int64)
+        starts, ends = bounds_of(recording, grace)
         first = first_alarms(raised, starts, ends).tolist()
         for event, number in zip(recording.events, first, strict=True):
             found.append(

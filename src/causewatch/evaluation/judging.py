@@ -14,7 +14,7 @@ from causewatch.data.table import NANOSECONDS
 from causewatch.evaluation.metrics import false_alarms
 from causewatch.evaluation.verdicts import AlarmSpan, Verdicts
 
-__all__ = ["JudgedAlarm", "judge", "noticed_by_chance"]
+__all__ = ["JudgedAlarm", "bounds_of", "judge", "noticed_by_chance"]
 
 Ints = NDArray[np.int64]
 
@@ -51,7 +51,7 @@ def judge(recording: Recording, said: Verdicts, grace: float) -> list[JudgedAlar
     # An alarm that was never cleared lasts to the end of its recording.
     ends = [last if one.cleared_at is None else one.cleared_at for one in spans]
     cleared = np.maximum(np.array(ends, dtype=np.int64), raised)
-    starts, stops = _bounds(recording, grace)
+    starts, stops = bounds_of(recording, grace)
     vain = false_alarms(raised, cleared, starts, stops)
     counted = _counted(recording, raised, cleared)
     inside = [bool(((starts <= now) & (now < stops)).any()) for now in raised.tolist()]
@@ -74,7 +74,7 @@ def noticed_by_chance(
     shares: list[float] = []
     for recording, said in zip(recordings, verdicts, strict=True):
         table = recording.table
-        starts, stops = _bounds(recording, grace)
+        starts, stops = bounds_of(recording, grace)
         if not len(starts):
             continue
         whole = float(table.time[-1] - table.time[0]) + table.interval * NANOSECONDS
@@ -83,11 +83,15 @@ def noticed_by_chance(
     return float(np.mean(shares)) if shares else None
 
 
-def _bounds(recording: Recording, grace: float) -> tuple[Ints, Ints]:
-    """Starts and ends of the events, the grace included."""
+def bounds_of(recording: Recording, grace: float) -> tuple[Ints, Ints]:
+    """Starts and ends of the events with the grace, which ends where the next event begins."""
     more = round(grace * NANOSECONDS)
     starts = np.array([one.start for one in recording.events], dtype=np.int64)
-    return starts, np.array([one.end + more for one in recording.events], dtype=np.int64)
+    ends = np.array([one.end for one in recording.events], dtype=np.int64)
+    late = ends + more
+    if len(starts) > 1:
+        late[:-1] = np.maximum(np.minimum(late[:-1], starts[1:]), ends[:-1])
+    return starts, late
 
 
 def _counted(recording: Recording, raised: Ints, cleared: Ints) -> NDArray[np.bool_]:

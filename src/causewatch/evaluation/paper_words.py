@@ -20,7 +20,7 @@ def in_words(counts: Counts) -> tuple[str, ...]:
         said.append("There was no alarm in any attack that the published counting looks at.")
     if counts.whole_files:
         said.append(_whole_files(strict))
-    elif strict.alarm_share == 1.0:
+    elif strict.alarm_share == 1.0 and not paper.false_alarms:
         text = (
             "The alarm was on for 100 % of the attack recording; the published counting cannot see"
             " that, since it looks for false alarms in the normal recording only. The strict"
@@ -41,8 +41,9 @@ def in_words(counts: Counts) -> tuple[str, ...]:
             f" {strict.precision:.3f}, not {paper.precision:.3f}."
         )
         if strict.precision < NEAR_CHANCE * strict.attacked_share:
+            little = "little" if strict.precision > strict.attacked_share else "no"
             said.append(
-                "That is little more than the share of attacked time"
+                f"That is {little} more than the share of attacked time"
                 f" ({strict.attacked_share:.3f}), which an alarm at random times reaches."
             )
     else:

@@ -21,9 +21,16 @@ from causewatch.data.datasets.base import Event, Recording
 from causewatch.data.datasets.shaping import event_labels, label_events
 from causewatch.data.spans import parse_span
 from causewatch.data.table import NANOSECONDS, TimeTable, format_time
-from causewatch.errors import CausewatchError, SettingError, TableError, UnknownNameError, shorten
+from causewatch.errors import (
+    CausewatchError,
+    SettingError,
+    TableError,
+    UnknownNameError,
+    listing,
+    shorten,
+)
 
-__all__ = ["CauseEntry", "read_causes", "rows_of", "with_truth"]
+__all__ = ["CauseEntry", "doubts", "read_causes", "rows_of", "with_truth"]
 
 Ints = NDArray[np.intp]
 
@@ -129,6 +136,15 @@ def with_truth(
                     " (--causes)."
                 )
                 raise SettingError(msg)
+    for name, table in tables.items():
+        back = np.flatnonzero(np.diff(table.time) < 0)
+        if len(back):
+            msg = (
+                f"The times of {name!r} go back after row {int(back[0]):,}, so that rows and events"
+                " cannot be told apart by time; give the parts as files of their own."
+            )
+            raise SettingError(msg)
+    if causes is None:
         return tuple(
             Recording(Path(name).stem, table, tuple(label_events(table)))
             for name, table in tables.items()
@@ -141,6 +157,34 @@ def with_truth(
         _recording(name, table, sorted(events[name], key=lambda one: one.start))
         for name, table in tables.items()
     )
+
+
+def doubts(recordings: Sequence[Recording]) -> list[str]:
+    """What makes the truth look wrong, as sentences: it is counted all the same."""
+    said = []
+    labelled = inside = both = counted = 0
+    for one in recordings:
+        labels = one.table.labels
+        if labels is None:
+            continue
+        truth, events = labels == 1, event_labels(one.table, one.events) == 1
+        known = np.isfinite(labels)
+        labelled += int(truth.sum())
+        inside += int((events & known).sum())
+        both += int((truth & events).sum())
+        counted += int(known.sum())
+    if labelled and labelled == counted:
+        said.append(
+            "Every row that is counted is labelled anomalous; normal rows are written 0, normal or"
+            " false: check the column of labels."
+        )
+    if labelled and inside and 2 * both < min(labelled, inside):
+        said.append(
+            f"Labels and events disagree: the events hold {both / labelled:.0%} of the rows"
+            f" labelled anomalous, and {both / inside:.0%} of their own rows are; check the"
+            " times of the events."
+        )
+    return said
 
 
 def rows_of(event: Event, table: TimeTable, grace: float = 0.0) -> tuple[int, int]:
@@ -167,12 +211,16 @@ def _recording(name: str, table: TimeTable, events: Sequence[Event]) -> Recordin
 def _file_of(entry: CauseEntry, tables: Mapping[str, TimeTable]) -> str:
     """Which recording an event belongs to."""
     if entry.file is not None:
-        for name in tables:
-            if Path(name).name == Path(entry.file).name:
-                return name
-        raise UnknownNameError(entry.file, "recording in the causes", tables)
+        if entry.file in tables:
+            return entry.file
+        same = [name for name in tables if Path(name).name == Path(entry.file).name]
+        if len(same) == 1:
+            return same[0]
+        raise UnknownNameError(entry.file, "recording", tables)
     if len(tables) == 1:
         return next(iter(tables))
+    if isinstance(entry.start, str) and isinstance(entry.end, str):
+        parse_span(f"{entry.start}..{entry.end}")  # what is no time at all is said first
     found = [name for name, table in tables.items() if _lies_in(entry, table)]
     if len(found) == 1:
         return found[0]
@@ -196,10 +244,13 @@ def _lies_in(entry: CauseEntry, table: TimeTable) -> bool:
 def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event:
     for signal in entry.signals:
         if signal not in table.signals:
-            raise UnknownNameError(
-                signal, f"signal of event {entry.name!r} in {name}", table.signals
+            msg = (
+                f"The event {entry.name!r} names the signal {shorten(signal)!r}, which {name!r}"
+                f" does not have; it has {listing(table.signals)}."
             )
+            raise SettingError(msg)
     start, end = _bounds(entry, table)
+    step = max(1, round(table.interval * NANOSECONDS))
     first, stop = np.searchsorted(table.time, [start, end])
     if first == stop:
         msg = (
@@ -208,6 +259,8 @@ def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event:
             f" {format_time(int(table.time[-1]), table.clock)}; correct its times."
         )
         raise SettingError(msg)
+    # What lies outside of the recording could not be seen: delays count from its first row.
+    start, end = max(start, int(table.time[0])), min(end, int(table.time[-1]) + step)
     return Event(entry.name, start, end, entry.signals, entry.description)
 
 

@@ -127,7 +127,10 @@ def test_moved_limits(plant, labelled, capsys):
         (["--labels", "label", "--normal", "x.csv"], "--protocol paper only"),
         (["--labels", "label", "--grace", "soon"], "'soon' is not a duration"),
         (["--labels", "label", "--limits", "a,b"], "--limits is 'a,b'"),
-        (["--labels", "label", "--limits", "0"], "must be positive"),
+        (["--labels", "label", "--limits", "0"], "numbers from 0.001 to 1000"),
+        (["--labels", "label", "--grace", "200000d"], "at most ten years"),
+        (["--labels", "label", "--report", "none/x.html"], "no folder 'none'"),
+        (["--labels", "time"], "'time'"),
         (["--causes", "none.json"], "Cannot read 'none.json'"),
     ],
 )

@@ -139,6 +139,12 @@ def test_grace_lets_late_alarms_count_and_keeps_them_from_being_false() -> None:
     assert (kind.events_detected, kind.false_alarms) == (1, 0)
 
 
+def test_grace_ends_where_the_next_event_begins() -> None:
+    near = a_recording(("one", 100, 200, ("a",)), ("two", 210, 300, ("b",)))
+    card = report_card([near], [said((220, 230, ("b",)))], grace=60.0)
+    assert [one.detected for one in card.per_event] == [False, True]
+
+
 def test_rows_without_a_label_are_not_counted_nor_are_alarms_in_them() -> None:
     labels = event_labels(RECORDING.table, RECORDING.events)
     labels[800:] = np.nan

@@ -234,7 +234,7 @@ def test_words_for_what_lies_between():
     said = " ".join(in_words(some))
     assert "for 90 % of the attack recording (810 of 900 steps)" in said
     assert "With them the precision is 0.100, not 1.000." in said
-    assert "little more than the share of attacked time (0.100)" in said
+    assert "That is no more than the share of attacked time (0.100)" in said
     good = Counts(PaperCount("paper", 90, 10, 0, 50), PaperCount("strict", 90, 10, 10, 890), ())
     assert "little more" not in " ".join(in_words(good))
     clean = Counts(PaperCount("paper", 90, 10, 0, 50), PaperCount("strict", 90, 10, 0, 900), ())

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from causewatch.data.table import NANOSECONDS, Clock, TimeTable
-from causewatch.errors import CausewatchError, SettingError, TableError, UnknownNameError
-from causewatch.evaluation.truth import CauseEntry, read_causes, rows_of, with_truth
+from causewatch.errors import CausewatchError, SettingError, TableError
+from causewatch.evaluation.truth import CauseEntry, doubts, read_causes, rows_of, with_truth
 
 
 def a_table(rows: int = 100, clock: Clock = "elapsed", **more: Any) -> TimeTable:
@@ -114,7 +114,7 @@ def test_wrong_events_get_one_sentence(entries: list[tuple[Any, ...]], says: str
 
 
 def test_unknown_signals_list_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match="a, b"):
+    with pytest.raises(SettingError, match=r"names the signal 'c', which 't\.csv' does not have"):
         with_truth({"t.csv": a_table()}, [CauseEntry("x", 1, 9, ("c",))])
 
 
@@ -147,3 +147,24 @@ def test_a_file_that_is_not_there_gets_one_sentence(tmp_path: Path) -> None:
 def test_neither_labels_nor_events_is_refused() -> None:
     with pytest.raises(SettingError, match="--labels"):
         with_truth({"t.csv": a_table()})
+
+
+def test_what_makes_the_truth_look_wrong_is_said() -> None:
+    labels = np.zeros(100)
+    labels[10:30] = 1
+    table = a_table(labels=labels)
+    entries = [CauseEntry("x", 10, 28, ())], [CauseEntry("x", 60, 80, ())]
+    right, shifted = (with_truth({"t.csv": table}, entry) for entry in entries)
+    assert doubts(right) == []
+    assert "the events hold 0% of the rows labelled anomalous" in doubts(shifted)[0]
+    assert "Every row" in doubts(with_truth({"t.csv": a_table(labels=np.ones(100))}))[0]
+
+
+def test_recordings_of_the_same_name_are_told_apart_by_their_paths() -> None:
+    tables = {"a/test.csv": a_table(), "b/test.csv": a_table()}
+    first, second = with_truth(tables, [CauseEntry("x", 1, 9, (), "b/test.csv")])
+    assert (len(first.events), len(second.events)) == (0, 1)
+    with pytest.raises(CausewatchError, match=r"no recording 'test\.csv'"):
+        with_truth(tables, [CauseEntry("x", 1, 9, (), "test.csv")])
+    with pytest.raises(SettingError, match="is not a time"):
+        with_truth(tables, [CauseEntry("x", "1.2.2026 10:00", "1.2.2026 11:00", ())])

@@ -91,8 +91,8 @@ def affiliation(labels: ArrayLike, alarm: ArrayLike, *, shifts: int = 200) -> Af
     """
     on = flags_of(alarm, "alarm")
     truth = truth_of(labels, on.size, "alarm")
-    if shifts != int(shifts) or shifts < 1:
-        msg = f"Chance was to be averaged over {shifts:g} shifts; give a whole number, 1 or more."
+    if not isinstance(shifts, (int, np.integer)) or shifts < 1:
+        msg = f"Chance was to be averaged over {shifts!r} shifts; give a whole number, 1 or more."
         raise SettingError(msg)
     starts, stops = runs_of(on)
     if not starts.size:

@@ -217,8 +217,8 @@ NO_EVENTS = "There is no event with a known cause to name; count detections inst
 
 
 def _check_k(k: int) -> None:
-    if k < 1:
-        msg = f"k is {k}; at least the first signal named must be looked at."
+    if not isinstance(k, (int, np.integer)) or k < 1:
+        msg = f"k is {k!r}; at least the first signal named must be looked at."
         raise SettingError(msg)
 
 

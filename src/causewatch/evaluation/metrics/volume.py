@@ -138,8 +138,8 @@ def range_auc_roc(
 
 
 def _span(window: int) -> range:
-    if window != int(window) or window < 0:
-        msg = f"The window is {window:g} rows; it must be a whole number, 0 or more."
+    if not isinstance(window, (int, np.integer)) or window < 0:
+        msg = f"The window is {window!r} rows; it must be a whole number, 0 or more."
         raise SettingError(msg)
     return range(int(window) + 1)
 
@@ -154,8 +154,8 @@ def _areas(
     all rows can be counted once, by those distances and by the first limit they reach. Windows
     then cost the same however long the recording is, apart from the zones.
     """
-    if thresholds != int(thresholds) or thresholds < 2:
-        msg = f"VUS was asked for {thresholds:g} limits; it must be a whole number, 2 or more."
+    if not isinstance(thresholds, (int, np.integer)) or thresholds < 2:
+        msg = f"VUS was asked for {thresholds!r} limits; it must be a whole number, 2 or more."
         raise SettingError(msg)
     limits = int(thresholds)
     values = scores_of(score)

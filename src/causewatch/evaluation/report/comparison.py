@@ -242,7 +242,7 @@ def _leads(rows: Sequence[ComparisonRow]) -> list[str]:
         ("VUS-PR", "the highest VUS-PR"),
         ("F1", "the highest F1 at its shipped limit"),
         ("Events noticed", "the most events noticed"),
-        ("False alarms a day", "the fewest false alarms a day"),
+        ("False alarms a day", "the fewest false alarms a day of those that notice something"),
         ("AC@3", "most often a true cause among the first three"),
     ):
         column = by_name[name]

@@ -72,7 +72,7 @@ def explanations(result: Reproduction) -> ResultTable:
     group = "stage" if result.dataset == "swat" else "part"
     head = (
         _marked(result, "attack"),
-        "attacked",
+        "attacked [not in the model]",
         "steps with alarm",
         "top 10 %",
         f"attacked {group} in it",

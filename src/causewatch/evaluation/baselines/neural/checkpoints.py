@@ -61,6 +61,9 @@ class Checkpoint:
 
     def read(self) -> Progressed | None:
         """How far the training had come; None if nothing was kept."""
+        if self._path.parent.exists() and not self._path.parent.is_dir():
+            msg = f"{str(self._path.parent)!r} is not a folder; name one to keep the training in."
+            raise SettingError(msg)
         if not self._path.exists():
             return None
         content, arrays = read_archive(self._path, KIND, VERSION)

@@ -174,7 +174,7 @@ def _loop(
         _load_moments(optimiser, done.moments)
     while not _finished(done.losses, settings):
         epoch = len(done.losses)
-        progress(f"training {name}, epoch {epoch + 1}", epoch / settings.epochs)
+        progress(f"training, epoch {epoch + 1}", epoch / settings.epochs)
         _epoch(name, network, optimiser, windows, settings, seed, epoch, progress)
         loss = _held_out_loss(network, checks)
         if not np.isfinite(loss):
@@ -217,7 +217,7 @@ def _epoch(
     for number, chosen in enumerate(batches):
         if number and number % every == 0:
             share = (epoch + number / len(batches)) / settings.epochs
-            progress(f"training {name}, epoch {epoch + 1}", share)
+            progress(f"training, epoch {epoch + 1}", share)
         optimiser.zero_grad()
         network.loss(windows.at(chosen)).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
