@@ -235,6 +235,13 @@ def limits(folder: Path | None, quick: bool) -> Page:
         "paper": cw.learn(whole, preset="paper"),
     }
     days = case.recordings[:1]
+    calm = cases.plant_normal(develop=quick, days=1 if quick else 3)
+    said = watch(models["default"], calm)
+    parts.append(
+        "The default is learnt here as `causewatch learn` does it, without a split: limits come from"
+        f" all rows.\nOn {len(calm) // 86_400} days on which nothing is done to the plant it raises"
+        f" {len(said.alarms)} alarms, on for {share(float(said.alarm.mean()))} of the time."
+    )
     for name, model in models.items():
         rows = sweep(model, days, (0.5, 1.0, 2.0) if quick else PLANT_FACTORS)
         parts.append(f"## {name}, simulated plant\n\n{_limit_table(rows)}")
