@@ -238,7 +238,7 @@ def limits(folder: Path | None, quick: bool) -> Page:
     calm = cases.plant_normal(develop=quick, days=1 if quick else 3)
     said = watch(models["default"], calm)
     parts.append(
-        "The default is learnt here as `causewatch learn` does it, without a split: limits come from"
+        "The default is learnt here as `causewatch learn` does it, without a split: limits are from"
         f" all rows.\nOn {len(calm) // 86_400} days on which nothing is done to the plant it raises"
         f" {len(said.alarms)} alarms, on for {share(float(said.alarm.mean()))} of the time."
     )
