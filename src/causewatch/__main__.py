@@ -1,6 +1,6 @@
 """``python -m causewatch``."""
 
-from causewatch.cli import main
+from causewatch.cli import run
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run()

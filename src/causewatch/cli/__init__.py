@@ -1,5 +1,5 @@
 """The command line: one module per command, put together in `causewatch.cli.app`."""
 
-from causewatch.cli.app import main
+from causewatch.cli.app import main, run
 
-__all__ = ["main"]
+__all__ = ["main", "run"]

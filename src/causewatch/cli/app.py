@@ -6,8 +6,9 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 import typer.main
@@ -29,7 +30,7 @@ from causewatch.cli.options import Verbose
 from causewatch.cli.output import complain
 from causewatch.errors import CausewatchError
 
-__all__ = ["build", "main"]
+__all__ = ["build", "main", "run"]
 
 COMMANDS = (
     demo,
@@ -64,6 +65,21 @@ def build() -> typer.Typer:
     for module in COMMANDS:
         module.register(app)
     return app
+
+
+def run() -> NoReturn:
+    """The program as a process: `main`, then the end.
+
+    Threads may be in the middle of a long piece of work when somebody interrupts. The interpreter
+    would wait for them; what they compute is not wanted, and files are written whole or not at all.
+    """
+    code = main()
+    if code == INTERRUPTED:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

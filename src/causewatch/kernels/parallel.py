@@ -48,9 +48,13 @@ def spread(
         if cores == 1 or not threads:
             yield from map(work, items)
             return
-        with ThreadPoolExecutor(cores) as pool:
+        pool = ThreadPoolExecutor(cores)
+        try:
             source = iter(items)
             running = [pool.submit(work, item) for item in islice(source, 2 * cores)]
             while running:
                 yield running.pop(0).result()
                 running += [pool.submit(work, item) for item in islice(source, 1)]
+        finally:
+            # Whoever interrupts must not wait for pieces of work that nobody wants any more.
+            pool.shutdown(wait=False, cancel_futures=True)
