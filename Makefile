@@ -60,12 +60,18 @@ bench: $(VENV)/.bench ## speed and memory, as ratios to peers
 results: $(VENV)/.bench ## the tables of docs/results, about an hour
 	$(BIN)/python -m benchmarks.results
 
-proof: $(VENV)/.bench ## long proofs: equality with the published method, a million rough rows
+proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, brokers, memory
 	$(BIN)/python -m benchmarks.accuracy.published_equality
 	$(BIN)/python -m benchmarks.speed.soak
+	$(BIN)/python -m benchmarks.proof.kills
+	$(BIN)/python -m benchmarks.proof.mqtt
+	$(BIN)/python -m benchmarks.proof.hostile
+	$(BIN)/python -m benchmarks.proof.memory
+	$(BIN)/python -m benchmarks.proof.viewers
 
-docs: $(VENV)/.core ## regenerate what in docs/ is generated
+docs: $(VENV)/.dev ## regenerate what in docs/ is generated
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/screens.py
 
 clean: ## remove what make created
 	rm -rf $(VENV) demo

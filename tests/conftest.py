@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("causewatch", deadline=None)  # a busy machine is not a failure
+settings.register_profile(
+    "causewatch",
+    deadline=None,  # a busy machine is not a failure
+    derandomize="CAUSEWATCH_SAME_CASES" in os.environ,
+)
 settings.load_profile("causewatch")
 
 

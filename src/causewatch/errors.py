@@ -8,7 +8,8 @@
     ├── NotEnoughDataError too few usable rows for what was asked
     ├── KnowledgeError     a plant-knowledge file is wrong or contradicts itself
     ├── ModelFileError     a model or moments file is damaged, foreign or too new
-    └── SettingError       a setting that makes no sense, or contradicts another one
+    ├── SettingError       a setting that makes no sense, or contradicts another one
+    └── StreamError        a source, a sink or a store cannot be used
 
 Each message is one sentence: what arrived, what was expected, what to do.
 The command line turns any of them into exit code 2.
@@ -16,7 +17,8 @@ The command line turns any of them into exit code 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 __all__ = [
@@ -25,12 +27,16 @@ __all__ = [
     "ModelFileError",
     "NotEnoughDataError",
     "SettingError",
+    "StreamError",
     "TableError",
     "UnknownNameError",
 ]
 
 MOST_NAMES = 12
 """How many names an error lists before it says how many more there are."""
+
+COMMA = re.compile(r",(?!\d{3}\b)")
+"""A comma, but not that of 1,000."""
 
 
 class CausewatchError(Exception):
@@ -79,13 +85,32 @@ class SettingError(CausewatchError):
     """A setting that makes no sense, or contradicts another one."""
 
 
+class StreamError(CausewatchError):
+    """A source, a sink or a store cannot be reached, or does not do what it should."""
+
+
 def listing(names: Iterable[str], most: int = MOST_NAMES) -> str:
-    """Names for a sentence: at most `most` of them, then how many more there are."""
-    found = [shorten(name) for name in names]
+    """Names for a sentence: at most `most` of them, then how many more there are.
+
+    >>> listing(["Motorstrom, P-01 (A)", "Ventil"])
+    "'Motorstrom, P-01 (A)', Ventil"
+    """
+    return phrases([quoted(name) for name in names], most)
+
+
+def phrases(found: Sequence[str], most: int = MOST_NAMES) -> str:
+    """As `listing`, for what is more than names."""
     if not found:
         return "none"
     shown = ", ".join(found[:most])
     return shown if len(found) <= most else f"{shown} and {len(found) - most} more"
+
+
+def quoted(name: str) -> str:
+    """A name as it stands among others: in quotes if one could not see where it ends."""
+    short = shorten(name)
+    clear = short.startswith("'") or not COMMA.search(short)
+    return short if clear else repr(short)
 
 
 def shorten(text: str, most: int = 60) -> str:

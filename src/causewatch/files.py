@@ -1,11 +1,11 @@
-"""Writing files so that they are there completely or not at all."""
+"""Writing files so that they are there completely or not at all, and taking back their ends."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-__all__ = ["write_atomically"]
+__all__ = ["cut_back", "write_atomically"]
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes | str) -> None:
@@ -35,3 +35,18 @@ def write_atomically(path: str | os.PathLike[str], content: bytes | str) -> None
         raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def cut_back(path: Path, size: int) -> None:
+    """Take back what a file holds after its first `size` bytes, and end its last line.
+
+    A shorter file stays as it is: nothing is made up for what somebody else has taken away.
+    """
+    with path.open("r+b") as file:
+        there = file.seek(0, os.SEEK_END)
+        if there > size >= 0:
+            there = file.truncate(size)
+        if there:
+            file.seek(there - 1)
+            if file.read(1) != b"\n":
+                file.write(b"\n")

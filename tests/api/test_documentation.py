@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 import re
 from pathlib import Path
@@ -109,3 +110,10 @@ def test_every_option_is_in_the_command_reference():
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 assert any(name in text for name in parameter.opts), (path, parameter.opts)
+
+
+def test_the_page_about_the_interface_is_what_the_dashboard_says():
+    spec = importlib.util.spec_from_file_location("make_docs", DOCS / "generate.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert (DOCS / "api.md").read_text(encoding="utf-8") == made.api_page(), "run make docs"

@@ -114,7 +114,7 @@ def act(policy, action, at):
     if not every:
         return policy.shelve(COLUMNS[:1], until=at + 10**10, by="Ann", at=at)
     alarm = every[0]
-    if action == "ack":
+    if action == "ack" and alarm.acknowledged is None:  # the second is refused
         return policy.acknowledge(alarm.id, by="Ann", at=at, comment="seen")
     if action == "shelve":
         return policy.shelve(alarm.id, until=at + 2 * 10**10, by="Ann", at=at)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from causewatch.data import open_table, read_table, text
 from causewatch.data.notes import Tally
-from causewatch.data.order import LATE_ROWS, Orderer, Pace
+from causewatch.data.order import FAR, LATE_ROWS, Orderer, Pace
 from causewatch.errors import CausewatchError
 
 SECOND = 1_000_000_000
@@ -171,12 +171,23 @@ def naive_order(time: list[int], gap: int) -> list[tuple[int, bool]]:
     latest = None
     while row < len(time):
         if latest is None or time[row] >= latest:
-            kept.append((row, latest is None or time[row] - latest > gap))
-            latest = time[row]
+            following = time[row + 1] if row + 1 < len(time) else None
+            if (
+                latest is None
+                or time[row] - latest <= FAR
+                or (following is not None and following - latest > FAR
+                    and abs(following - time[row]) <= FAR)
+            ):  # fmt: skip
+                kept.append((row, latest is None or time[row] - latest > gap))
+                latest = time[row]
             row += 1
             continue
         late = 0
-        while late <= LATE_ROWS and row + late < len(time) and time[row + late] < latest:
+        while (
+            late <= LATE_ROWS
+            and row + late < len(time)
+            and not 0 <= time[row + late] - latest <= FAR
+        ):
             late += 1
         if late <= LATE_ROWS:
             row += late
@@ -190,10 +201,18 @@ def naive_order(time: list[int], gap: int) -> list[tuple[int, bool]]:
 @settings(max_examples=200, deadline=None)
 @given(
     steps=st.lists(st.one_of(st.just(1), st.integers(-20, 20)), min_size=1, max_size=120),
+    odd=st.dictionaries(
+        st.integers(0, 119),
+        st.sampled_from([-1200, -370, -366, 365, 366, 367, 731, 900, 1200]),
+        max_size=8,
+    ),
+    lasting=st.booleans(),
     cuts=st.lists(st.integers(0, 120), max_size=6),
 )
-def test_order_follows_the_rules_row_by_row(steps, cuts):
+def test_order_follows_the_rules_row_by_row(steps, odd, lasting, cuts):
     time = np.cumsum(steps).astype(np.int64) * SECOND
+    for row, days in odd.items():  # times that are far off, and clocks set for good
+        time[row : None if lasting else row + 1 + row % 3] += days * 86_400 * SECOND
     pace = Pace(SECOND, 5 * SECOND)
     expected = naive_order(time.tolist(), pace.gap)
 

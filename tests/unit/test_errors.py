@@ -45,3 +45,11 @@ def test_shorten(text, most, expected):
 def test_listing():
     assert listing("abc") == "a, b, c"
     assert listing("abc", most=2) == "a, b and 1 more"
+
+
+def test_a_name_with_a_comma_is_quoted():
+    assert listing(["Motorstrom, P-01 (A)", "Ventil"]) == "'Motorstrom, P-01 (A)', Ventil"
+    assert listing(["1,200 changes in a", "b"]) == "1,200 changes in a, b"  # no name ends there
+    assert listing(["'a, b' (line 3, too)", "c"]) == "'a, b' (line 3, too), c"  # once is enough
+    error = UnknownNameError("c", "signal", ["a,b"])
+    assert str(error) == "There is no signal 'c'. Available: 'a,b'."

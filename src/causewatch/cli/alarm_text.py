@@ -48,8 +48,10 @@ def print_list(alarms: list[dict[str, Any]], out: Console) -> None:
         out.print(f"              {shown(str(alarm.get('headline')))}")
 
 
-def print_alarm(alarm: dict[str, Any], events: list[dict[str, Any]], out: Console) -> None:
-    """Everything about one alarm, and its events."""
+def print_alarm(
+    alarm: dict[str, Any], events: list[dict[str, Any]], every: float | None, out: Console
+) -> None:
+    """Everything about one alarm, and its events; `every` is the length of a tick, if known."""
     out.print(shown(str(alarm["headline"])), style="bold")
     until = "still on" if is_on(alarm) else f"cleared {alarm['cleared_at']}"
     out.print(f"Alarm      {alarm['id']} ({alarm['kind']}), raised {alarm['raised_at']}, {until}")
@@ -62,7 +64,7 @@ def print_alarm(alarm: dict[str, Any], events: list[dict[str, Any]], out: Consol
     for link in alarm["broken_links"][:8]:
         out.print(
             f"Broken     {shown(str(link['source']))} → {shown(str(link['target']))}"
-            f" ({link['lag']} ticks): {_number(link['observed'])} instead of"
+            f" ({_lag(link['lag'], every)}): {_number(link['observed'])} instead of"
             f" {_number(link['normal'])}"
         )
     if alarm["acknowledged_by"]:
@@ -75,8 +77,41 @@ def print_alarm(alarm: dict[str, Any], events: list[dict[str, Any]], out: Consol
         out.print("Normal     its limits were widened; 'undo' takes that back")
     for remark in alarm["comments"]:
         out.print(f"{remark['time']}  {shown(str(remark['by']))}: {shown(str(remark['text']))}")
+    before: dict[str, Any] | None = None
     for event in events:
-        out.print(f"{event['time']}  {event['event']}", style="dim")
+        out.print(f"{event['time']}  {_what(event, before)}", style="dim")
+        before = event
+
+
+def _what(event: dict[str, Any], before: dict[str, Any] | None) -> str:
+    """What happened, which the names of events do not tell apart.
+
+    Every event repeats the whole alarm, so that is what is different from the one before.
+    """
+    name = str(event["event"])
+    if before is None:
+        return name
+    if event["normal"] != before["normal"]:
+        if not event["normal"]:
+            return "'normal' taken back"
+        return "called normal, and cleared" if name == "cleared" else "called normal"
+    if name == "raised" and before["shelved_until"] and not event["shelved_until"]:
+        return "unshelved"
+    if name == "updated" and event["merged"] > before["merged"]:
+        return "opened again"
+    if name == "updated" and event["comments"] != before["comments"]:
+        return "commented"
+    return name
+
+
+def _lag(ticks: int, every: float | None) -> str:
+    """How much later an effect follows, as the page says it."""
+    from causewatch.data import format_duration
+
+    if ticks == 0:
+        return "same tick"
+    counted = "1 tick" if ticks == 1 else f"{ticks} ticks"
+    return counted if every is None else f"{counted}, {format_duration(ticks * every)}"
 
 
 def _share(cause: dict[str, Any]) -> str:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import getpass
-import json
-import os
 import time as clock_time
-from pathlib import Path
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from causewatch.cli.alarm_text import by_age, is_on, print_alarm, print_list
 from causewatch.cli.options import Json, Verbose
-from causewatch.cli.output import print_json, shown
-from causewatch.errors import SettingError, UnknownNameError
+from causewatch.cli.output import complain, print_json
+from causewatch.errors import CausewatchError, SettingError, UnknownNameError
 
 if TYPE_CHECKING:
-    from causewatch.monitor.state import StateFolder
+    from causewatch.streaming.store.base import Store
 
 __all__ = ["register"]
 
 ABOUT = """See the alarms of a watch, and say what people know about them.
 
-All of these work on the folder given to 'causewatch watch --state', while that watch is running and
-when it is not. ID is the alarm's id, or the beginning of it. Times are those of the watched source:
-what is done now happens at its last tick."""
+All of these work on the folder or database given to 'causewatch watch --state' (with the same
+--name, if it has one), while that watch is running and when it is not. ID is the alarm's id, or the
+beginning of it. Times are those of the watched source: what is done now happens at its last
+tick."""
 
 EXAMPLES = """Examples:
 
@@ -35,6 +34,7 @@ EXAMPLES = """Examples:
   causewatch alarms ack 3f2a --state watching --comment 'valve is being repaired'
   causewatch alarms shelve 3f2a --for 8h --state watching
   causewatch alarms shelve --signal LIT301 --for 2d --state watching
+  causewatch alarms list --shelved --state watching
   causewatch alarms normal 3f2a --state watching"""
 
 PATIENCE = 5.0
@@ -42,7 +42,11 @@ PATIENCE = 5.0
 WAIT = 0.05
 
 State = Annotated[
-    Path, typer.Option(metavar="DIR", help="The folder given to 'causewatch watch --state'.")
+    str,
+    typer.Option(metavar="DIR", help="The folder or database given to 'causewatch watch --state'."),
+]
+Name = Annotated[
+    str, typer.Option("--name", metavar="NAME", help="The name of the watch, if it has one.")
 ]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The alarm's id, or the beginning of it.")]
 MaybeId = Annotated[
@@ -63,7 +67,7 @@ def register(app: typer.Typer) -> None:
     """Add ``alarms`` and what can be done with them."""
     group = typer.Typer(rich_markup_mode=None)
     for name, command, about in (
-        ("list", list_, "The alarms that are on, then those that were."),
+        ("list", list_, "The alarms that are on, those that were, and what is shelved."),
         ("show", show, "Everything about one alarm."),
         ("ack", ack, "Say that somebody has seen an alarm; it stays on."),
         ("comment", comment, "Add a remark to an alarm."),
@@ -79,33 +83,66 @@ def register(app: typer.Typer) -> None:
 def list_(
     state: State,
     every: Annotated[bool, typer.Option("--all", help="Show all that were ever raised.")] = False,
+    shelved: Annotated[
+        bool, typer.Option("--shelved", help="Show only which signals and alarms are shelved.")
+    ] = False,
+    name: Name = "",
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """List alarms."""
+    from causewatch.cli.alarm_done import print_shelves
+    from causewatch.cli.alarm_state import read_alarms
     from causewatch.cli.summary import console
 
-    alarms = sorted(_alarms(_folder(state)).values(), key=by_age)
+    with closing(_store(state, name)) as store:
+        if shelved:
+            _list_shelves(store, as_json)
+            return
+        alarms = sorted(store.alarms(), key=by_age)
+        if as_json:
+            print_json(alarms)
+            return
+        shown_ones = alarms if every else alarms[: max(20, sum(is_on(alarm) for alarm in alarms))]
+        print_list(shown_ones, console())
+        if len(alarms) > len(shown_ones):
+            print(f"{len(alarms) - len(shown_ones)} older ones: --all shows them.")
+        print_shelves(read_alarms(store), console())
+
+
+def _list_shelves(store: Store, as_json: bool) -> None:
+    """What is shelved, and nothing else."""
+    from causewatch.cli.alarm_done import print_shelves, shelf_dicts
+    from causewatch.cli.alarm_state import read_alarms
+    from causewatch.cli.summary import console
+
+    saved = read_alarms(store)
     if as_json:
-        print_json(alarms)
-        return
-    shown_ones = alarms if every else alarms[: max(20, sum(is_on(alarm) for alarm in alarms))]
-    print_list(shown_ones, console())
-    if len(alarms) > len(shown_ones):
-        print(f"{len(alarms) - len(shown_ones)} older ones: --all shows them.")
+        print_json(shelf_dicts(saved))
+    elif not saved.shelves:
+        print("Nothing is shelved.")
+    else:
+        print_shelves(saved, console())
 
 
-def show(id: Id, state: State, as_json: Json = False, verbose: Verbose = False) -> None:
+def show(
+    id: Id, state: State, name: Name = "", as_json: Json = False, verbose: Verbose = False
+) -> None:
     """Show one alarm."""
+    from causewatch.cli.alarm_state import read_alarms
     from causewatch.cli.summary import console
 
-    folder = _folder(state)
-    found = _find(id, _alarms(folder))
-    events = [event for event in folder.events() if event["id"] == found["id"]]
+    with closing(_store(state, name)) as store:
+        found = _find(id, store)
+        events = list(store.events(found["id"]))
+        every = None
+        if found["broken_links"] and not as_json:
+            with suppress(CausewatchError):  # of a damaged state, which is no matter here
+                every = read_alarms(store).every
     if as_json:
         print_json(found | {"events": [{k: e[k] for k in ("event", "time")} for e in events]})
         return
-    print_alarm(found, events, console())
+    print_alarm(found, events, every, console())
 
 
 def ack(
@@ -113,11 +150,12 @@ def ack(
     state: State,
     by: By = None,
     comment: Comment = "",
+    name: Name = "",
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """Acknowledge an alarm."""
-    _do(state, as_json, {"action": "ack", "by": _person(by), "text": comment}, id)
+    _do(state, name, as_json, {"action": "ack", "by": _person(by), "text": comment}, id)
 
 
 def comment(
@@ -125,11 +163,12 @@ def comment(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The remark.")],
     state: State,
     by: By = None,
+    name: Name = "",
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """Comment on an alarm."""
-    _do(state, as_json, {"action": "comment", "by": _person(by), "text": text}, id)
+    _do(state, name, as_json, {"action": "comment", "by": _person(by), "text": text}, id)
 
 
 def shelve(
@@ -139,6 +178,7 @@ def shelve(
     signal: Signals = None,
     by: By = None,
     comment: Comment = "",
+    name: Name = "",
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -146,18 +186,19 @@ def shelve(
     from causewatch.data import parse_duration
 
     action = {"action": "shelve", "seconds": parse_duration(duration)}
-    _do(state, as_json, action | {"by": _person(by), "text": comment}, id, signal)
+    _do(state, name, as_json, action | {"by": _person(by), "text": comment}, id, signal)
 
 
 def unshelve(
     state: State,
     id: MaybeId = None,
     signal: Signals = None,
+    name: Name = "",
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """Unshelve an alarm or signals."""
-    _do(state, as_json, {"action": "unshelve"}, id, signal)
+    _do(state, name, as_json, {"action": "unshelve"}, id, signal)
 
 
 def normal(
@@ -165,11 +206,12 @@ def normal(
     state: State,
     by: By = None,
     comment: Comment = "",
+    name: Name = "",
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """Mark an alarm as normal."""
-    _do(state, as_json, {"action": "normal", "by": _person(by), "text": comment}, id)
+    _do(state, name, as_json, {"action": "normal", "by": _person(by), "text": comment}, id)
 
 
 def undo(
@@ -177,131 +219,109 @@ def undo(
     state: State,
     by: By = None,
     comment: Comment = "",
+    name: Name = "",
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """Take a mark back."""
-    _do(state, as_json, {"action": "undo", "by": _person(by), "text": comment}, id)
+    _do(state, name, as_json, {"action": "undo", "by": _person(by), "text": comment}, id)
 
 
 # Doing
 
 
 def _do(
-    state: Path,
+    state: str,
+    name: str,
     as_json: bool,
     action: dict[str, Any],
     id: str | None,
     signals: list[str] | None = None,
 ) -> None:
     """Do it here if no watch is running, else have the watch do it; say what came of it."""
-    folder = _folder(state)
+    from causewatch.cli.alarm_done import print_done
+    from causewatch.cli.alarm_state import read_alarms
+    from causewatch.cli.summary import console
+
     if (id is None) == (not signals):
         msg = "Name the id of an alarm, or signals with --signal, and not both."
         raise SettingError(msg)
-    if id is not None:
-        action["id"] = _find(id, _alarms(folder))["id"]
-    else:
-        action["signals"] = signals
-    events = _directly(folder, action)
-    if events is None:
-        events = _through_the_watch(folder, action)
-    if as_json:
-        print_json(events)
-        return
-    for event in events:
-        print(f"{event['id']}  {event['event']}  {shown(event['headline'])}")
-    if not events:
-        print("Done.")
+    with closing(_store(state, name)) as store:
+        if id is not None:
+            action["id"] = _find(id, store)["id"]
+        else:
+            action["signals"] = signals
+        events = _directly(store, action)
+        if events is None:
+            events = _through_the_watch(store, action)
+        if as_json:
+            print_json(events or [])
+        elif events is not None:
+            print_done(action, events, read_alarms(store), console())
 
 
 def _directly(
-    folder: StateFolder, action: dict[str, Any], posted: Path | None = None
+    store: Store, action: dict[str, Any], asked: int | None = None
 ) -> list[dict[str, Any]] | None:
     """The events of an action on the saved state; None if a running watch has it.
 
-    `posted` is the action as it lies in the inbox: nothing is done if somebody has taken it.
+    `asked` is the number under which it was left for the watch: nothing is done if that has taken
+    it.
     """
-    from causewatch.monitor.actions import act, policy_of
-    from causewatch.monitor.state import LOCKED
+    from causewatch.cli.alarm_state import read_alarms
+    from causewatch.monitor.actions import act
+    from causewatch.streaming.store.sql import InUseError
 
     try:
-        with folder.lock():
-            if posted is not None:
-                if not posted.exists():
-                    return None
-                posted.unlink()
-            saved = folder.load()
-            with folder.restoring():
-                policy, at = policy_of(saved), int(saved.monitor["time"] or 0)
-            events = act(policy, action, at)
-            said = events.to_dicts(saved.clock)  # type: ignore[arg-type]
-            saved.monitor["policy"] = policy.snapshot()
-            # What is newer than the state will be found again, but only if it can be read again.
-            keep = saved.history if saved.from_file else None
-            saved.history = _append(folder.history, said, keep)
-            folder.save(saved)
+        with store.lock():
+            if asked is not None and not store.withdraw(asked):
+                return None
+            found = read_alarms(store)
+            said = act(found.policy, action, found.at).to_dicts(found.clock)
+            found.checkpoint.monitor["policy"] = found.policy.snapshot()
+            store.save(found.checkpoint, said)
             return said
-    except SettingError as error:
-        if LOCKED in str(error):
-            return None
-        raise
+    except InUseError:
+        return None
 
 
-def _append(history: Path, events: list[dict[str, Any]], keep: int | None) -> int:
-    """Add events to the history, of which `keep` bytes count if given; gives its new length."""
-    from causewatch.monitor.state import cut_back
-
-    if history.exists():
-        cut_back(history, history.stat().st_size if keep is None else keep)
-    with history.open("ab") as file:
-        for event in events:
-            line = json.dumps(event, ensure_ascii=False, allow_nan=False)
-            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
-        return file.tell()
-
-
-def _through_the_watch(folder: StateFolder, action: dict[str, Any]) -> list[dict[str, Any]]:
-    """Leave the action in the inbox of a running watch and wait for its answer."""
-    path = folder.post(f"{clock_time.time_ns()}-{os.getpid()}", action)
-    answer = path.with_suffix(".answer")
+def _through_the_watch(store: Store, action: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Leave the action for the running watch and wait for its answer; None if none has come."""
+    number = store.ask(action)
     until = clock_time.monotonic() + PATIENCE
     while clock_time.monotonic() < until:
         clock_time.sleep(WAIT)
-        if not path.exists() and answer.exists():
-            found = json.loads(answer.read_text(encoding="utf-8"))
-            answer.unlink()
+        found = store.answer(number)
+        if found is not None:
             if "error" in found:
                 raise SettingError(found["error"])
             events: list[dict[str, Any]] = found["events"]
             return events
-        done = _directly(folder, action, path)  # the watch may have ended meanwhile
+        done = _directly(store, action, number)  # the watch may have ended meanwhile
         if done is not None:
             return done
-    print("The running watch has not answered yet; it will do this as soon as it can.")
-    return []
+    complain("The running watch has not answered yet; it will do this as soon as it can.")
+    return None
 
 
 # Looking
 
 
-def _folder(state: Path) -> StateFolder:
-    from causewatch.monitor.state import StateFolder
+def _store(state: str, name: str) -> Store:
+    from causewatch.streaming.service import NAME
+    from causewatch.streaming.store.open import open_store
 
-    folder = StateFolder(state)
-    folder.check()
-    return folder
-
-
-def _alarms(folder: StateFolder) -> dict[str, dict[str, Any]]:
-    """Every alarm as it was at its last event, by id."""
-    found: dict[str, dict[str, Any]] = {}
-    for event in folder.events():
-        found[event["id"]] = event
-    return found
+    store = open_store(state, name or NAME)
+    try:
+        store.check()
+    except CausewatchError:
+        store.close()
+        raise
+    return store
 
 
-def _find(id: str, alarms: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _find(id: str, store: Store) -> dict[str, Any]:
+    alarms = {alarm["id"]: alarm for alarm in store.alarms()}
     fitting = [one for one in alarms if one.startswith(id)] if id else []
     if len(fitting) == 1 or id in alarms:
         return alarms[id if id in alarms else fitting[0]]

@@ -23,7 +23,9 @@ from causewatch.cli import (
     inspect,
     learn,
     reproduce,
+    serve,
     simulate,
+    token,
     watch,
 )
 from causewatch.cli.options import Verbose
@@ -39,6 +41,8 @@ COMMANDS = (
     learn,
     inspect,
     watch,
+    serve,
+    token,
     alarms,
     explain,
     evaluate,

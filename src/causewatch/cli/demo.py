@@ -15,6 +15,8 @@ from causewatch.errors import SettingError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from causewatch.cli.demo_run import Watched
+
 __all__ = ["register"]
 
 ABOUT = """Learn the built-in water plant, watch it under attack, and tell how that went.
@@ -22,7 +24,8 @@ ABOUT = """Learn the built-in water plant, watch it under attack, and tell how t
 A simulated day of normal operation is learnt from. Then an afternoon with five attacks is played at
 high speed: in a terminal with a live view, otherwise as plain lines. At the end stands a table of
 the attacks: how soon each was noticed, which signals were named as causes, and the truth. Attacks
-that were missed and false alarms are shown as such. Every number comes from this run.
+that were missed and false alarms are shown as such. Every number comes from this run. With --serve
+the afternoon is also shown in a browser, slowly enough to look around.
 
 In DIR: index.html (the report, with a page for each alarm in alarms/), normal.csv, test.csv and
 causes.json as 'causewatch simulate' writes them, model.cwm, alarms.jsonl, scores.csv, graph.svg
@@ -32,6 +35,7 @@ EXAMPLES = """Examples:
 
 \b
   causewatch demo
+  causewatch demo --serve
   causewatch demo --out plant --seed 7 --speed 300
   causewatch demo --attacks 8,17,21 --json"""
 
@@ -40,6 +44,8 @@ ATTACKS = ("drift", "21", "2", "27", "8")
 beyond its set-point, and a pressure that makes the plant wash its filter again and again."""
 SPEED = 1800.0
 """Half an hour in a second."""
+SERVED_SPEED = 120.0
+"""Two minutes in a second, so that there is time to look around."""
 FILES = (
     "normal.csv", "test.csv", "causes.json", "model.cwm", "alarms.jsonl", "scores.csv", "graph.svg",
     "graph.html", "index.html",
@@ -74,23 +80,28 @@ def demo(
             metavar="N",
             min=0.0,
             help="How many times faster than time the afternoon is played; 0: as fast as possible.",
-            show_default=f"{SPEED:g} in a terminal, else 0",
+            show_default=f"{SERVED_SPEED:g} with --serve, {SPEED:g} in a terminal, else 0",
         ),
     ] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Open the dashboard; it is not there yet.")
+        bool,
+        typer.Option("--serve", help="Show the afternoon in a browser, and stay until Ctrl-C."),
     ] = False,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="For --serve; 0 for any.")
+    ] = 8765,
     force: Force = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """Tell the whole story."""
-    if serve:
-        msg = (
-            "The dashboard is not there yet; leave out --serve, and open the report that"
-            " 'causewatch demo' writes."
-        )
+    if serve and as_json:
+        msg = "--serve shows the afternoon until Ctrl-C, and --json prints it when it is over."
         raise SettingError(msg)
+    if serve:
+        from causewatch.extras import needed
+
+        needed("fastapi", "server")
     paths = {name: out / name for name in FILES}
     from causewatch.cli.demo_report import PAGES, result_dict, write_report
 
@@ -105,8 +116,8 @@ def demo(
     steps = _Steps(None if as_json else screen)
     after = "an afternoon with attacks" if names else "an afternoon"
     steps.begin(f"Simulating a normal day of a water plant, and {after}")
-    with progress("simulating the plant") as tell:
-        normal, test = simulate(seed, names, paths, tell)
+    with progress("simulating the plant") as told:
+        normal, test = simulate(seed, names, paths, told)
     waited = len(names) - len(test.episodes)
     steps.end(
         f"{len(normal.values):,} and {len(test.values):,} rows of {len(normal.signals)} signals;"
@@ -118,15 +129,24 @@ def demo(
     steps.end(str(learnt))
     steps.begin("Watching the afternoon")
     live = screen.is_terminal and not as_json
-    pace = speed if speed is not None else SPEED if live else 0.0
-    watched = watch_test(learnt.model, test, paths, pace, live, None if as_json else screen)
-    steps.end(str(watched))
-    if not as_json:
-        print_outcome(watched.outcome, screen, watched.clock)
-    steps.begin("Writing the report")
-    with progress("writing the report"):
-        write_report(learnt, watched, test, paths, seed)
-    steps.end(f"open {paths['index.html']} in a browser")
+    usual = SERVED_SPEED if serve else SPEED if live else 0.0
+    pace = speed if speed is not None else usual
+
+    def tell(watched: Watched) -> None:
+        steps.end(str(watched))
+        if not as_json:
+            print_outcome(watched.outcome, screen, watched.clock)
+        steps.begin("Writing the report")
+        with progress("writing the report"):
+            write_report(learnt, watched, test, paths, seed)
+        steps.end(f"open {paths['index.html']} in a browser")
+        if serve:
+            screen.print("The page stays until Ctrl-C.")
+
+    watched = watch_test(
+        learnt.model, test, paths, pace, live, None if as_json else screen, tell,
+        port if serve else None,
+    )  # fmt: skip
     seconds = time.monotonic() - began
     if as_json:
         print_json(result_dict(learnt, watched, paths, seed, seconds))

@@ -47,7 +47,7 @@ def write_report(
         write_page(
             one.alarm, paths["index.html"].parent / pages[one.alarm.id], model, home="../index.html"
         )
-    origin, counts = model.provenance, watched.session.counts
+    origin, counts = model.provenance, watched.run.counts
     first, last = (format_time(int(moment), watched.clock) for moment in watched.time[[0, -1]])
     story = Story(
         title="An afternoon at the water plant",
@@ -100,7 +100,7 @@ def result_dict(
     learnt: Learnt, watched: Watched, paths: dict[str, Path], seed: int, seconds: float
 ) -> dict[str, Any]:
     """Everything the demo found, for ``--json``."""
-    model, session = learnt.model, watched.session
+    model, run = learnt.model, watched.run
     return {
         "seed": seed,
         "report": str(paths["index.html"]),
@@ -113,7 +113,7 @@ def result_dict(
             "every_s": model.preprocessing.every,
             "seconds": round(learnt.seconds, 3),
         },
-        "watched": session.counts.to_dict(watched.seconds, True),
+        "watched": run.counts.to_dict(watched.seconds, True),
         "outcome": watched.outcome.to_dict(watched.clock),
         "seconds": round(seconds, 3),
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.cli.batches import Reading
 from causewatch.cli.demo_story import Outcome, chapters_of, judge
-from causewatch.cli.demo_view import Collected, PlainView, PlayedFeed, PlayedView
-from causewatch.cli.feeds import open_feed
+from causewatch.cli.demo_view import Collected, PlainView, PlayedView
 from causewatch.cli.output import progress_of
 from causewatch.cli.recordings import chosen, to_csv, write_all
-from causewatch.cli.scores import ScoreFile
-from causewatch.cli.session import LineFile, Session, View
+from causewatch.cli.running import signals, warnings
 from causewatch.data import Clock, format_duration
 from causewatch.discovery.knowledge import Knowledge
 from causewatch.explain import draw
@@ -31,9 +28,19 @@ from causewatch.monitor import Monitor
 from causewatch.simulate import PLANT_ATTACKS, WaterPlant, plant_attacks
 from causewatch.simulate.plant.tags import STAGES
 from causewatch.simulate.run import Run
+from causewatch.streaming.played import PlayedSource
+from causewatch.streaming.runner import Watch
+from causewatch.streaming.scores import ScoreFile
+from causewatch.streaming.sinks.lines import LinesSink
+from causewatch.streaming.source import Reading, Wanted
+from causewatch.streaming.sources.files import open_file_source
+from causewatch.streaming.store.sqlite import MemoryStore
+from causewatch.streaming.views import View
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from causewatch.explain.story import Chapter
 
 __all__ = [
     "KEYS",
@@ -89,7 +96,7 @@ class Learnt:
 class Watched:
     """The watch, how it fared, and the score of every tick (NaN where there is none)."""
 
-    session: Session
+    run: Watch
     outcome: Outcome
     time: Ints
     score: Floats
@@ -97,7 +104,7 @@ class Watched:
     seconds: float
 
     def __str__(self) -> str:
-        counts = self.session.counts
+        counts = self.run.counts
         return f"{counts.rows:,} rows in {counts.ticks:,} ticks; {counts.alarms} alarms raised"
 
 
@@ -185,6 +192,8 @@ def watch_test(
     speed: float,
     live: bool,
     screen: Console | None,
+    tell: Callable[[Watched], None] = lambda watched: None,
+    port: int | None = None,
 ) -> Watched:
     """Play ``test.csv`` to a monitor; writes alarms and scores.
 
@@ -202,48 +211,70 @@ def watch_test(
         Whether the screen is a terminal.
     screen
         Who looks on; None for nobody.
+    tell
+        Called with the result when the recording is over.
+    port
+        Where to show it in a browser, until somebody interrupts; None for nowhere.
     """
     monitor = Monitor(model, describe=describe)
     chapters = chapters_of(test.episodes, _first_moment(), test.interval)
-    feed = PlayedFeed(
-        open_feed(
-            str(paths["test.csv"]),
-            monitor.columns,
-            Reading(ignore=("label",)),
-            counted=False,
-            interval=model.interval,
-        ),
-        monitor.columns,
-        KEYS,
-        model.interval,
-        speed,
-    )
-    collected = Collected()
-    views: list[View] = [collected]
+    wanted = Wanted(monitor.columns, model.interval, reading=Reading(ignore=("label",)))
+    recording = open_file_source(str(paths["test.csv"]), wanted)
+    source = PlayedSource(recording, model.interval, speed)
+    collected, watched = Collected(), list[Watched]()
+    seen: View | None = None  # by whoever sits at the terminal
+    units = {name: model.knowledge.unit_of(name) or "" for name in KEYS}
+    if live and screen is not None:
+        seen = PlayedView(screen, chapters, CLOCK, units)
+    elif screen is not None:
+        seen = PlainView(screen, chapters, CLOCK)
     with ExitStack() as stack:
-        if live and screen is not None:
-            units = {name: model.knowledge.unit_of(name) or "" for name in KEYS}
-            views.append(stack.enter_context(PlayedView(screen, chapters, CLOCK, units)))
-        elif screen is not None:
-            views.append(PlainView(screen, chapters, CLOCK))
-        session = Session(
+        store = stack.enter_context(closing(MemoryStore()))
+        run = Watch(
             monitor,
-            feed,
-            "test.csv",
-            views=tuple(views),
-            alarms=LineFile(paths["alarms.jsonl"]),
+            source,
+            store,
+            sinks=[LinesSink(paths["alarms.jsonl"], anew=True)],
+            views=[collected] if seen is None else [collected, seen],
             scores=ScoreFile(paths["scores.csv"]),
         )
-        session.run()
-    when, score, on = _read_scores(paths["scores.csv"])
+        picture = stack.enter_context(ExitStack())
+
+        def over() -> None:
+            picture.close()  # what is told now stands below it
+            run.views = tuple(view for view in run.views if view is not seen)
+            watched.append(_judged(run, chapters, collected, paths["scores.csv"]))
+            tell(watched[0])
+
+        if port is not None and screen is not None:
+            from causewatch.server import ServeSettings
+            from causewatch.server.service import serving
+
+            stack.enter_context(warnings())
+            server = stack.enter_context(serving(run, paths["model.cwm"], ServeSettings(port=port)))
+            screen.print(f"  The page is at {server.address}", style="bold", highlight=False)
+            stack.enter_context(signals(run))
+        if isinstance(seen, PlayedView):
+            picture.enter_context(seen)
+        if port is None:
+            run.run()
+            over()
+        elif not run.run(over):
+            raise KeyboardInterrupt
+    return watched[0]
+
+
+def _judged(run: Watch, chapters: Sequence[Chapter], collected: Collected, scores: Path) -> Watched:
+    """How the watch fared."""
+    when, score, on = _read_scores(scores)
     outcome = judge(
         chapters,
         collected.alarms.values(),
         list(zip(when.tolist(), on.tolist(), strict=True)),
-        model.preprocessing.every,
+        run.monitor.model.preprocessing.every,
         GRACE,
     )
-    return Watched(session, outcome, when, score, CLOCK, session.seconds)
+    return Watched(run, outcome, when, score, CLOCK, run.seconds)
 
 
 def _first_moment() -> int:

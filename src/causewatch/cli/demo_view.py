@@ -1,142 +1,51 @@
-"""Playing a recording at speed, and looking on: attacks, signals and alarms as they come."""
+"""Looking on while a recording is played: attacks, signals and alarms as they come."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from causewatch.cli.batches import Batch, Feed
 from causewatch.cli.live import LiveView, event_text
 from causewatch.cli.output import shown
 from causewatch.data import Clock, format_time
 from causewatch.explain.describe import with_beginning
+from causewatch.streaming.views import View
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-    from causewatch.cli.session import Session
     from causewatch.explain.story import Chapter
-    from causewatch.monitor import Alarm
+    from causewatch.monitor import Alarm, Tick
     from causewatch.monitor.alarms import Event
+    from causewatch.streaming.runner import Watch
 
-__all__ = ["Collected", "PlainView", "PlayedFeed", "PlayedView"]
+__all__ = ["Collected", "PlainView", "PlayedView"]
 
-PICTURE = 0.1
-"""Seconds between two batches of a recording that is played at a given speed."""
-MOST_ROWS = 600
-"""Rows of a batch at most, so that there is something to see in between."""
+POINT = 300
+"""Seconds of the recording for each point of a course."""
 WIDTH = 48
 """Signs of a signal's course."""
 BARS = "▁▂▃▄▅▆▇█"
+NANOSECONDS = 1_000_000_000
 
 
-class PlayedFeed:
-    """A feed in small batches, at a given speed, that remembers how some signals went.
-
-    Parameters
-    ----------
-    feed
-        Where the rows come from.
-    columns
-        Names of its columns.
-    keys
-        Signals to remember.
-    interval
-        Seconds between two rows.
-    speed
-        How many times faster than time they are played; 0 for as fast as possible.
-    every
-        Seconds of the recording for each remembered point.
-    now, sleep
-        The time in seconds, and how to wait.
-    """
-
-    def __init__(
-        self,
-        feed: Feed,
-        columns: Sequence[str],
-        keys: Sequence[str],
-        interval: float,
-        speed: float,
-        *,
-        every: float = 300.0,
-        now: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._feed = feed
-        self._keys = {name: columns.index(name) for name in keys if name in columns}
-        self._interval = interval
-        self._speed = speed
-        self._point = max(1, round(every / interval))
-        self._now, self._sleep = now, sleep
-        self._rows = 0
-        self.course: dict[str, deque[float]] = {name: deque(maxlen=WIDTH) for name in self._keys}
-        self.last: dict[str, float] = {}
-
-    @property
-    def clock(self) -> Clock | None:
-        """See `Feed`."""
-        return self._feed.clock
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """See `Feed`."""
-        return self._feed.missing
-
-    @property
-    def problems(self) -> Mapping[str, int]:
-        """See `Feed`."""
-        return self._feed.problems
-
-    def position(self) -> dict[str, Any]:
-        """See `Feed`."""
-        return self._feed.position()
-
-    def close(self) -> None:
-        """See `Feed`."""
-        self._feed.close()
-
-    def batches(self) -> Iterator[Batch]:
-        """See `Feed`."""
-        size = MOST_ROWS
-        if self._speed > 0:
-            size = min(MOST_ROWS, max(1, round(self._speed * PICTURE / self._interval)))
-        started = self._now()
-        for batch in self._feed.batches():
-            for begin in range(0, len(batch.values), size):
-                part = slice(begin, begin + size)
-                yield Batch(batch.values[part], batch.times[part])
-                self._remember(batch.values[part])
-                if self._speed > 0:
-                    due = started + self._rows * self._interval / self._speed
-                    self._sleep(max(0.0, due - self._now()))
-
-    def _remember(self, values: Any) -> None:
-        before, self._rows = self._rows, self._rows + len(values)
-        first = -before % self._point
-        for name, column in self._keys.items():
-            self.course[name].extend(values[first :: self._point, column].tolist())
-            if len(values):
-                self.last[name] = float(values[-1, column])
-
-
-class Collected:
+class Collected(View):
     """Keeps every alarm as it stood last, with the ticks that show how it began."""
 
     def __init__(self) -> None:
         self.alarms: dict[str, Alarm] = {}
 
-    def event(self, session: Session, event: Event, alarm: Alarm, line: str) -> None:
-        """See `causewatch.cli.session.View`."""
+    def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
+        """See `causewatch.streaming.views.View`."""
         self.alarms[alarm.id] = with_beginning(alarm, self.alarms.get(alarm.id))
 
-    def look(self, session: Session) -> None:
-        """See `causewatch.cli.session.View`."""
+    def look(self, watch: Watch) -> None:
+        """See `causewatch.streaming.views.View`."""
 
 
 class _Truth:
@@ -173,22 +82,22 @@ def _is_told(event: Event, alarm: Alarm) -> bool:
     return event == "raised" or (event == "cleared" and alarm.kind == "anomaly")
 
 
-class PlainView:
+class PlainView(View):
     """One line for every attack and for every alarm that is raised or cleared: no terminal."""
 
     def __init__(self, out: Console, chapters: Sequence[Chapter], clock: Clock) -> None:
         self._out = out
         self._truth = _Truth(chapters, clock)
 
-    def event(self, session: Session, event: Event, alarm: Alarm, line: str) -> None:
-        """See `causewatch.cli.session.View`."""
+    def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
+        """See `causewatch.streaming.views.View`."""
         self._say(alarm.updated_at)
         if _is_told(event, alarm):
-            self._out.print(event_text(session, event, alarm))
+            self._out.print(event_text(watch, event, alarm))
 
-    def look(self, session: Session) -> None:
-        """See `causewatch.cli.session.View`."""
-        self._say(None if session.last is None else session.last.time)
+    def look(self, watch: Watch) -> None:
+        """See `causewatch.streaming.views.View`."""
+        self._say(None if watch.last is None else watch.last.time)
 
     def _say(self, until: int | None) -> None:
         for text in self._truth.due(until):
@@ -209,32 +118,41 @@ class PlayedView(LiveView):
         super().__init__(console, now)
         self._truth = _Truth(chapters, clock)
         self._units = units
+        self._course: dict[str, deque[float]] = {name: deque(maxlen=WIDTH) for name in units}
+        self._last: dict[str, float] = {}
+        self._point: int | None = None
 
-    def event(self, session: Session, event: Event, alarm: Alarm, line: str) -> None:
-        """See `causewatch.cli.session.View`."""
+    def tick(self, watch: Watch, tick: Tick) -> None:
+        """See `causewatch.streaming.views.View`."""
+        self._last = {name: tick.values[name] for name in self._course if name in tick.values}
+        point = (tick.time or 0) // (POINT * NANOSECONDS)
+        if point != self._point:
+            self._point = point
+            for name, value in self._last.items():
+                self._course[name].append(value)
+
+    def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
+        """See `causewatch.streaming.views.View`."""
         self._announce(alarm.updated_at)
         if _is_told(event, alarm):
-            super().event(session, event, alarm, line)
+            super().event(watch, event, alarm, line)
 
-    def look(self, session: Session) -> None:
-        """See `causewatch.cli.session.View`."""
-        self._announce(None if session.last is None else session.last.time)
-        super().look(session)
+    def look(self, watch: Watch) -> None:
+        """See `causewatch.streaming.views.View`."""
+        self._announce(None if watch.last is None else watch.last.time)
+        super().look(watch)
 
-    def more(self, session: Session) -> list[RenderableType]:
+    def more(self, watch: Watch) -> list[RenderableType]:
         """See `LiveView`."""
         from rich.text import Text
 
         parts: list[RenderableType] = []
-        feed = session.feed
-        if isinstance(feed, PlayedFeed):
-            for name, course in feed.course.items():
-                text = Text(f"{shown(name):11}", no_wrap=True, overflow="ellipsis")
-                text.append(f"{sparks(course):{WIDTH}}", "cyan")
-                if name in feed.last:
-                    text.append(f"  {feed.last[name]:.4g} {self._units.get(name, '')}".rstrip())
-                parts.append(text)
-        going_on = self._truth.now(None if session.last is None else session.last.time)
+        for name, value in self._last.items():
+            text = Text(f"{shown(name):11}", no_wrap=True, overflow="ellipsis")
+            text.append(f"{sparks(self._course[name]):{WIDTH}}", "cyan")
+            text.append(f"  {value:.4g} {self._units[name]}".rstrip())
+            parts.append(text)
+        going_on = self._truth.now(None if watch.last is None else watch.last.time)
         names = ", ".join(shown(one.name) for one in going_on)
         said = f"Truth      attack {names} is going on" if going_on else "Truth      no attack"
         parts.append(Text(f"{said} (the watch does not know)", style="magenta" if names else "dim"))

@@ -15,10 +15,10 @@ from causewatch.errors import SettingError, TableError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from causewatch.cli.batches import Feed
     from causewatch.data import Clock
     from causewatch.explain.explanation import Explanation
     from causewatch.monitor import Alarm, Monitor
+    from causewatch.streaming.source import Source
 
 __all__ = ["register"]
 
@@ -85,19 +85,19 @@ def explain(
     verbose: Verbose = False,
 ) -> None:
     """Explain a stretch of a recording."""
-    from causewatch.cli.feeds import open_feed
     from causewatch.cli.summary import console
-    from causewatch.cli.watch import reading_of
-    from causewatch.data import Span, format_time, parse_span
+    from causewatch.cli.watch_options import reading_of
+    from causewatch.data import format_time
+    from causewatch.data.spans import parse_ends
     from causewatch.explain.describe import describe
     from causewatch.explain.explanation import explain as explain_alarm
     from causewatch.explain.report import write_report
     from causewatch.model import load
     from causewatch.monitor import Monitor
+    from causewatch.streaming.open import open_source
+    from causewatch.streaming.source import Wanted
 
-    span = Span("", None, None)
-    if begin is not None or end is not None:
-        span = parse_span(f"{begin or ''}..{end or ''}")
+    span = parse_ends(begin, end, ("--from", "--to"))
     if report is not None:
         refuse_existing([report], force)
         if not report.absolute().parent.is_dir():
@@ -105,15 +105,16 @@ def explain(
             raise SettingError(msg)
     known = load(model)
     monitor = Monitor(known, describe=describe)
-    feed = open_feed(
-        str(data),
+    wanted = Wanted(
         monitor.columns,
+        known.interval,
+        known.clock == "rows",
         reading_of(time, time_format, ignore, separator, decimal),
-        counted=known.clock == "rows",
-        interval=known.interval,
     )
-    with progress("watching"), closing(feed):
-        found, seen = _alarms(monitor, feed, span)
+    source = open_source(str(data), wanted)
+    with progress("watching"), closing(source):
+        source.open({})
+        found, seen = _alarms(monitor, source, span)
     if seen is None:
         msg = f"{data.name} has no row in this stretch that makes a tick; check --from and --to."
         raise TableError(msg)
@@ -140,14 +141,17 @@ def explain(
         raise typer.Exit(NOTHING_WRONG)
 
 
-def _alarms(monitor: Monitor, feed: Feed, span: Any) -> tuple[list[Alarm], tuple[int, int] | None]:
+def _alarms(
+    monitor: Monitor, source: Source, span: Any
+) -> tuple[list[Alarm], tuple[int, int] | None]:
     """The alarms on in a span as last told, worst first, and its first and last tick."""
     from causewatch.explain.describe import with_beginning
+    from causewatch.streaming.feeding import ticks_of
 
     low, high = None, None
     found: dict[str, Alarm] = {}
     seen: tuple[int, int] | None = None
-    for tick in _ticks(monitor, feed):
+    for tick in ticks_of(monitor, source):
         if low is None or high is None:
             low, high = span.bounds(monitor.clock)
         if tick.time is None or tick.time >= high:
@@ -165,24 +169,6 @@ def _alarms(monitor: Monitor, feed: Feed, span: Any) -> tuple[list[Alarm], tuple
         found.values(), key=lambda alarm: (alarm.kind != "anomaly", -(alarm.peak_score or 0.0))
     )
     return ranked, seen
-
-
-def _ticks(monitor: Monitor, feed: Feed) -> Any:
-    """Every complete tick of a recording."""
-    for batch in feed.batches():
-        if feed.clock is not None:
-            monitor.use_clock(feed.clock)
-        for row, when in zip(batch.values, batch.times.tolist(), strict=True):
-            tick = monitor.update_ns(row, when)
-            if tick.complete:
-                yield from tick.all
-        for values, moment in batch.named:
-            tick = monitor.update(values, moment)
-            if tick.complete:
-                yield from tick.all
-    tick = monitor.flush()
-    if tick.complete:
-        yield from tick.all
 
 
 def _print(told: list[Explanation], clock: Clock, every: float, out: Console) -> None:

@@ -203,12 +203,12 @@ def learn(
         return
     with progress_of() as tell:
         model = learn_model(
-            [str(path) for path in normal],
+            _recordings(normal),
             preset=preset,
             every=None if every == "auto" else parse_duration(every),
             max_lag=_lag(max_lag),
             alpha=alpha,
-            calibrate=[str(path) for path in calibrate] if calibrate else None,
+            calibrate=_recordings(calibrate) if calibrate else None,
             false_alarm_every=None
             if false_alarm_every is None
             else parse_duration(false_alarm_every),
@@ -257,6 +257,19 @@ def _update(
             print(f"Saved      {out}")
     if not result.accepted:
         raise typer.Exit(1)
+
+
+def _recordings(paths: list[Path]) -> Any:
+    """What to learn from: paths, or tables of what is no table by itself (bags of robots)."""
+    from causewatch.streaming.sources.bag_tables import read_bag
+    from causewatch.streaming.sources.bags import is_bag
+
+    if not any(is_bag(path) for path in paths):
+        return [str(path) for path in paths]
+    if len(paths) > 1:
+        msg = "A bag is learnt from alone; give one recording."
+        raise SettingError(msg)
+    return read_bag(paths[0])
 
 
 def _lag(text: str) -> int | None:

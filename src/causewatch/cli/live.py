@@ -7,16 +7,19 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from causewatch.cli.health_text import UNWELL, health_text
 from causewatch.cli.output import shown
 from causewatch.data import format_time
+from causewatch.streaming.source import is_away
+from causewatch.streaming.views import View
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-    from causewatch.cli.session import Session
     from causewatch.monitor import Alarm
     from causewatch.monitor.alarms import Event
+    from causewatch.streaming.runner import Watch
 
 __all__ = ["LinesOut", "LiveView", "event_text"]
 
@@ -29,27 +32,27 @@ MOST = 8
 STYLES = {"raised": "bold red", "updated": "yellow", "cleared": "green"}
 
 
-class LinesOut:
+class LinesOut(View):
     """Writes every event to stdout as one JSON line, at once."""
 
     def __init__(self) -> None:
         self.broken = False  # whether nobody reads any more
 
-    def event(self, session: Session, event: Event, alarm: Alarm, line: str) -> None:
-        """See `causewatch.cli.session.View`."""
+    def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
+        """See `causewatch.streaming.runner.View`."""
         if not self.broken:
             try:
                 print(line, flush=True)
             except BrokenPipeError:
                 self.broken = True
 
-    def look(self, session: Session) -> None:
+    def look(self, watch: Watch) -> None:
         """Stop when the reader is gone."""
         if self.broken:
-            session.stop = True
+            watch.stop = True
 
 
-class LiveView:
+class LiveView(View):
     """The state of affairs in a terminal, and above it a line for whatever happens to alarms.
 
     Parameters
@@ -81,52 +84,58 @@ class LiveView:
     ) -> None:
         self._live.stop()
 
-    def event(self, session: Session, event: Event, alarm: Alarm, line: str) -> None:
-        """See `causewatch.cli.session.View`."""
+    def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
+        """See `causewatch.streaming.runner.View`."""
         if event != "updated":  # the picture shows it
-            self.say(event_text(session, event, alarm))
+            self.say(event_text(watch, event, alarm))
 
     def say(self, text: Text) -> None:
         """Print a line above the picture."""
         self._live.console.print(text)
 
-    def more(self, session: Session) -> list[RenderableType]:
+    def more(self, watch: Watch) -> list[RenderableType]:
         """What else belongs to the picture, below the score; for views that know more."""
         return []
 
-    def look(self, session: Session) -> None:
-        """See `causewatch.cli.session.View`."""
+    def look(self, watch: Watch) -> None:
+        """See `causewatch.streaming.runner.View`."""
         now = self._now()
         if now - self._drawn < REFRESH:
             return
         self._drawn = now
         since, rows = self._before
         if now - since >= 1.0:
-            self._pace = (session.counts.rows - rows) / (now - since)
-            self._before = (now, session.counts.rows)
-        self._live.update(self._picture(session), refresh=True)
+            self._pace = (watch.counts.rows - rows) / (now - since)
+            self._before = (now, watch.counts.rows)
+        self._live.update(self._picture(watch), refresh=True)
 
-    def _picture(self, session: Session) -> RenderableType:
+    def _picture(self, watch: Watch) -> RenderableType:
         from rich.console import Group
         from rich.text import Text
 
-        monitor, counts, last = session.monitor, session.counts, session.last
+        monitor, counts, last = watch.monitor, watch.counts, watch.last
         at = "no tick yet"
         if last is not None and last.time is not None:
             at = format_time(last.time, monitor.clock)
         parts: list[RenderableType] = [
             Text(
-                f"{shown(session.name)}   {at}   {counts.rows:,} rows, {self._pace:,.0f} rows/s",
+                f"{shown(watch.source.name)}   {at}   {counts.rows:,} rows,"
+                f" {self._pace:,.0f} rows/s",
                 style="bold",
                 no_wrap=True,
                 overflow="ellipsis",
             ),
-            _score(None if last is None else last.score),
-            *self.more(session),
+            _score(None if last is None else last.score, counts.rows),
+            *self.more(watch),
         ]
         active = monitor.alarms.active
         anomalies = [alarm for alarm in active if alarm.kind == "anomaly"]
-        if not anomalies:
+        status = watch.trouble or watch.source.status
+        if is_away(status) or watch.trouble:
+            parts.append(Text(f"No rows: {shown(status)}", style="bold red"))
+        elif last is None:
+            parts.append(Text(f"Source: {shown(status)}", style="dim"))
+        elif not anomalies:
             parts.append(Text("No alarm is on.", style="green"))
         for alarm in anomalies[:MOST]:
             parts.append(_alarm(alarm, format_time(alarm.raised_at, monitor.clock)))
@@ -134,18 +143,18 @@ class LiveView:
             parts.append(Text(f"and {len(anomalies) - MOST} more alarms", style="dim"))
         unwell = list(monitor.health.values())
         for health in unwell[:MOST]:
-            state = health.state.replace("_", " ")
-            parts.append(Text(f"♥ {shown(health.signal)}: {state}", style="yellow"))
+            what = health_text(health.signal, health.state, ": ")
+            parts.append(Text(f"{UNWELL} {what}", style="yellow"))
         if len(unwell) > MOST:
             parts.append(Text(f"and {len(unwell) - MOST} more signals not well", style="dim"))
         return Group(*parts)
 
 
-def event_text(session: Session, event: Event, alarm: Alarm) -> Text:
+def event_text(watch: Watch, event: Event, alarm: Alarm) -> Text:
     """One line about what happened to an alarm."""
     from rich.text import Text
 
-    text = Text(f"{format_time(alarm.updated_at, session.monitor.clock)}  ", style="dim")
+    text = Text(f"{format_time(alarm.updated_at, watch.monitor.clock)}  ", style="dim")
     what = event if alarm.kind == "anomaly" else f"health {event}"
     text.append(f"{what:15}", STYLES.get(event, ""))
     text.append(f"{alarm.id}  ", "dim")
@@ -153,12 +162,12 @@ def event_text(session: Session, event: Event, alarm: Alarm) -> Text:
     return text
 
 
-def _score(score: float | None) -> Text:
-    """The score as a bar; its middle is the limit."""
+def _score(score: float | None, rows: int) -> Text:
+    """The score as a bar; its middle is the limit. `rows` is how many have come."""
     from rich.text import Text
 
     if score is None:
-        return Text("Score      warming up", style="dim")
+        return Text(f"Score      {'warming up' if rows else 'no rows yet'}", style="dim")
     half = BAR // 2
     filled = min(BAR, round(half * min(score, 2.0)))
     style = "red" if score > 1.0 else "yellow" if score > 0.8 else "green"

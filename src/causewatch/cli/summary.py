@@ -140,11 +140,14 @@ def _print_watching(model: NormalModel, out: Console) -> None:
     else:
         wanted = format_duration(limits.false_alarm_every * every)
         supported = format_duration(limits.supported * every)
-        enough = limits.false_alarm_every <= 1.01 * limits.supported
-        out.print(
-            f"Limits     one false alarm expected in {wanted}; the recording supports"
-            f" {'this' if enough else f'at most {supported}'}"
-        )
+        if limits.false_alarm_every <= 1.01 * limits.supported:
+            told = "is to be expected; the recording is long enough to support that"
+        else:
+            told = (
+                "is aimed at, but the recording is too short to support more than"
+                f" {supported}: expect more of them, or learn from a longer one"
+            )
+        out.print(f"Limits     one false alarm in {wanted} {told}")
     if fared is not None:
         alarms = "1 alarm" if fared.alarms == 1 else f"{fared.alarms} alarms"
         out.print(

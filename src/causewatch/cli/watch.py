@@ -1,40 +1,47 @@
-"""``causewatch watch``: live watching of a file or of standard input."""
+"""``causewatch watch``: live watching of a file, a folder, standard input or a plant."""
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from causewatch.cli import watch_options as opts
 from causewatch.cli.options import Force, Verbose
-from causewatch.cli.output import complain, refuse_existing
-from causewatch.errors import SettingError
+from causewatch.cli.output import complain
+from causewatch.cli.running import signals, undisturbed, warnings
 
 if TYPE_CHECKING:
-    from causewatch.cli.batches import Feed
-    from causewatch.cli.session import Session
-    from causewatch.monitor.state import SavedState
+    from causewatch.streaming.plan import Plan
+    from causewatch.streaming.runner import Watch
+    from causewatch.streaming.views import View
 
 __all__ = ["register"]
 
 ABOUT = """Watch a source with a model, and raise explained alarms.
 
-SOURCE is a file (CSV, JSON lines, Parquet, XLSX, or a historian's list of time, tag, value), which
-is watched to its end, or '-': CSV with a header or JSON lines on standard input, judged row by row
-as they arrive. A row that makes no sense is counted and left out; nothing in the source ends the
-watching.
+SOURCE is a file (CSV, JSON lines, Parquet, XLSX, a historian's list of time, tag, value, a ROS bag
+or MCAP), which is watched to its end; a folder into which such files are put; '-': CSV with a
+header or JSON lines on standard input, judged row by row as they arrive; or the address of a plant:
+
+\b
+  mqtt://HOST/TOPIC      JSON rows, one topic per tag, or Sparkplug B   (mqtts:// with TLS)
+  opc.tcp://HOST:4840    OPC UA subscriptions
+  kafka://HOST/TOPIC     nats://HOST/SUBJECT     modbus://HOST
+
+Options of an address follow a question mark: mqtt://broker/plant/+?format=tags&qos=1. A row that
+makes no sense is counted and left out; nothing in the source ends the watching.
 
 In a terminal there is a live view. Otherwise every event of an alarm is one JSON line on stdout,
-or in the file of --alarms. With --state the watch can be stopped at any time, also by Ctrl-C, and
-goes on where it stopped; 'causewatch alarms' then works on the same folder, while the watch runs
-and afterwards."""
+or in the file of --alarms. --sink sends events elsewhere, too, and may be given several times:
+mqtt://, kafka://, nats://, https:// (a webhook), syslog://, opc.tcp:// (a server of our own), or a
+file.
+
+With --state the watch can be stopped or killed at any time and goes on where it stopped, without
+losing or doubling an alarm; 'causewatch alarms' then works on the same state, while the watch runs
+and afterwards. Everything can be said in one TOML file: --config."""
 
 EXAMPLES = """Examples:
 
@@ -42,9 +49,11 @@ EXAMPLES = """Examples:
   causewatch watch plant.cwm today.csv
   causewatch watch plant.cwm today.csv --alarms alarms.jsonl --scores scores.csv
   causewatch watch plant.cwm log.csv --follow --state watching --report reports
-  mosquitto_sub -t plant | causewatch watch plant.cwm - --alarms alarms.jsonl"""
+  causewatch watch plant.cwm mqtt://broker/plant/rows --state watching --metrics 127.0.0.1:9464
+  causewatch watch plant.cwm opc.tcp://plc:4840 --tags tags.csv --sink https://desk/alarms
+  causewatch watch --config plant.toml"""
 
-INTERRUPTED = 130
+INTERRUPTED, NOT_DELIVERED = 130, 1
 
 
 def register(app: typer.Typer) -> None:
@@ -53,52 +62,27 @@ def register(app: typer.Typer) -> None:
 
 
 def watch(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.cwm", help="The model.")],
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A file, or '-' for standard input.")
-    ],
-    alarms: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.jsonl", help="Write events of alarms here, one line each."),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write time, score and alarm (0/1) of every tick: .csv or .parquet.",
-        ),
-    ] = None,
-    per_signal: Annotated[
-        bool, typer.Option("--per-signal", help="Write the evidence of every signal to --scores.")
-    ] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write a page about every alarm into this folder."),
-    ] = None,
-    state: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Keep the state in this folder, and go on from it."),
-    ] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="At the end of a text file wait for more rows.")
-    ] = False,
-    time: Annotated[
-        str | None, typer.Option(metavar="COL", help="Time column, if it is not found.")
-    ] = None,
-    time_format: Annotated[
-        str | None,
-        typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL,…", help="Columns to leave out; may be given several times."),
-    ] = None,
-    separator: Annotated[
-        str | None, typer.Option(metavar="SIGN", help="What separates columns, if it is not found.")
-    ] = None,
-    decimal: Annotated[
-        str | None, typer.Option(metavar="SIGN", help="Decimal sign, if it is not found.")
-    ] = None,
+    model: opts.Model = None,
+    source: opts.Source = None,
+    config: opts.Config = None,
+    check: opts.Check = False,
+    alarms: opts.Alarms = None,
+    scores: opts.Scores = None,
+    per_signal: opts.PerSignal = False,
+    report: opts.Report = None,
+    state: opts.State = None,
+    sink: opts.Sinks = None,
+    metrics: opts.Metrics = None,
+    tags: opts.Tags = None,
+    name: opts.Name = "",
+    follow: opts.Follow = False,
+    speed: opts.Speed = 0.0,
+    silent_after: opts.SilentAfter = None,
+    time: opts.Time = None,
+    time_format: opts.TimeFormat = None,
+    ignore: opts.Ignore = None,
+    separator: opts.Separator = None,
+    decimal: opts.Decimal = None,
     force: Force = False,
     as_json: Annotated[
         bool,
@@ -110,168 +94,84 @@ def watch(
     verbose: Verbose = False,
 ) -> None:
     """Watch a source."""
-    if per_signal and scores is None:
-        msg = "--per-signal says what to write to --scores; name that file, too."
-        raise SettingError(msg)
-    if follow and source == "-":
-        msg = "Standard input is followed anyway; --follow is for files."
-        raise SettingError(msg)
+    opts.refuse_check(check, config)
+    said = opts.Said(
+        command="watch",
+        model=model,
+        source=source,
+        alarms=alarms,
+        scores=scores,
+        per_signal=per_signal,
+        report=report,
+        state=state,
+        sink=sink,
+        metrics=metrics,
+        tags=tags,
+        name=name,
+        follow=follow,
+        speed=speed,
+        silent_after=silent_after,
+        reading=(time, time_format, ignore, separator, decimal),
+    )
+    if config is None:
+        plan = said.plan()
+    else:
+        said.refuse("--check, --force, --json or --verbose")
+        from causewatch.streaming.config import load_config
+        from causewatch.streaming.service import check_plan
 
-    from causewatch.cli.feeds import open_feed
+        plan = load_config(config, look=True).plan()
+        if check:
+            with warnings():
+                check_plan(plan)
+            print(f"{config} makes sense: {plan.model} watches {plan.source.where}.")
+            return
+    _watch(plan, force, as_json)
+
+
+def _watch(plan: Plan, force: bool, as_json: bool) -> None:
     from causewatch.cli.live import LinesOut, LiveView
-    from causewatch.cli.scores import ScoreFile, check_header, check_scores
-    from causewatch.cli.session import LineFile, Session
     from causewatch.cli.summary import console
-    from causewatch.explain.describe import describe
-    from causewatch.model import load
-    from causewatch.monitor import Monitor
-    from causewatch.monitor.state import StateFolder
+    from causewatch.streaming.service import prepare
 
-    if scores is not None:
-        check_scores(scores, resumable=state is not None)
-    known = load(model)
     with ExitStack() as stack:
-        folder, saved = None, None
-        if state is not None:
-            folder = StateFolder(state)
-            stack.enter_context(folder.lock())
-            saved = folder.load() if folder.exists else None
-        monitor = Monitor(known, describe=describe)
-        if folder is not None and saved is not None:
-            with folder.restoring():
-                monitor.restore(saved.monitor)
-        files = [path for path in (alarms, scores) if path is not None]
-        _check_files(files, [model, Path(source)], saved, force)
-        signals = monitor.columns if per_signal else ()
-        if scores is not None and _kept(scores, saved) is not None:
-            check_header(scores, signals)
-        feed = open_feed(
-            source,
-            monitor.columns,
-            reading_of(time, time_format, ignore, separator, decimal),
-            counted=known.clock == "rows",
-            interval=known.interval,
-            follow=follow,
-            after=None if saved is None else saved.source,
-        )
-        again = _is_read_again(feed, saved)
-        if report is not None:
-            report.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(warnings())
         screen = console()
-        lines = LinesOut() if as_json or (alarms is None and not screen.is_terminal) else None
-        live = None
-        if screen.is_terminal and not as_json:
-            live = stack.enter_context(LiveView(screen))
-        session = Session(
-            monitor,
-            feed,
-            "standard input" if source == "-" else Path(source).name,
-            views=tuple(view for view in (lines, live) if view is not None),
-            alarms=None if alarms is None else LineFile(alarms, _kept(alarms, saved, again)),
-            scores=None
-            if scores is None
-            else ScoreFile(scores, signals, _kept(scores, saved, again)),
-            reports=report,
-            folder=folder,
-            saved=saved,
-            history=None
-            if folder is None or saved is None
-            else (saved.history if again else _size(folder.history)),
-        )
-        with _signals(session):
-            ended = session.run()
-    _finish(session, ended, as_json, lines is not None, None if folder is None else state)
+        lines = LinesOut() if as_json or (plan.alarms is None and not screen.is_terminal) else None
+        views: list[View] = [] if lines is None else [lines]
+        live = LiveView(screen) if screen.is_terminal and not as_json else None
+        if live is not None:
+            views.append(live)
+        ready = stack.enter_context(prepare(plan, views, force=force))
+        if live is not None:
+            stack.enter_context(live)
+        undisturbed()
+        with signals(ready):
+            ended = ready.run()
+    _finish(ready, ended, as_json, lines, plan.state)
 
 
-def reading_of(
-    time: str | None,
-    time_format: str | None,
-    ignore: list[str] | None,
-    separator: str | None,
-    decimal: str | None,
-) -> Any:
-    """What the user says about a source."""
-    from causewatch.cli.batches import Reading
-
-    names = [name.strip() for part in ignore or () for name in part.split(",") if name.strip()]
-    return Reading(time, time_format, tuple(names), separator, decimal)
-
-
-def _check_files(
-    files: list[Path], inputs: list[Path], saved: SavedState | None, force: bool
+def _finish(
+    watch: Watch, ended: bool, as_json: bool, lines: View | None, state: str | None
 ) -> None:
-    """Raise if a file cannot be written to, or must not be."""
-    for path in files:
-        if path.is_dir():
-            msg = f"{str(path)!r} is a folder; name a file to write to."
-            raise SettingError(msg)
-        if not path.absolute().parent.is_dir():
-            msg = f"There is no folder {str(path.parent)!r} to write {path.name!r} to."
-            raise SettingError(msg)
-        if any(path.exists() and other.exists() and path.samefile(other) for other in inputs):
-            msg = f"{str(path)!r} is read by this watch; name another file to write to."
-            raise SettingError(msg)
-    refuse_existing([path for path in files if _kept(path, saved) is None], force)
-
-
-def _is_read_again(feed: Feed, saved: SavedState | None) -> bool:
-    """Whether the rows after a saved state come once more, so that what they led to does, too.
-
-    They do if the feed begins exactly where the state stands. Standard input never does.
-    """
-    return saved is not None and saved.from_file and feed.position() == saved.source
-
-
-def _kept(path: Path, saved: SavedState | None, again: bool = True) -> int | None:
-    """How much of a file to go on after; None if it does not belong to the state.
-
-    What is newer than the state is taken back only if it is written `again`.
-    """
-    kept = None if saved is None else saved.outputs.get(str(path.absolute()))
-    return kept if kept is None or again else _size(path)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
-
-
-@contextmanager
-def _signals(session: Session) -> Iterator[None]:
-    """Let Ctrl-C and a request to end stop the watch between two batches; a second one at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if session.stop:
-            raise KeyboardInterrupt
-        session.stop = True
-
-    before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-
-
-def _finish(session: Session, ended: bool, as_json: bool, lines: bool, state: Path | None) -> None:
     """Say how it went; exits if it was interrupted."""
     import json
 
-    from causewatch.cli.live import LinesOut
     from causewatch.cli.summary import console
+    from causewatch.cli.watch_text import show_counts
 
-    if any(isinstance(view, LinesOut) and view.broken for view in session.views):
+    if getattr(lines, "broken", False):
         raise BrokenPipeError
     if as_json:
-        print(json.dumps(session.counts.to_dict(session.seconds, ended), ensure_ascii=False))
+        print(json.dumps(watch.counts.to_dict(watch.seconds, ended), ensure_ascii=False))
     else:
         # Where stdout holds JSON lines, words for people go to stderr.
-        screen = console(stderr=lines)
-        session.counts.show(session.name, session.seconds, screen)
+        show_counts(watch, console(stderr=lines is not None))
+    if state is None and watch.undelivered:
+        raise typer.Exit(NOT_DELIVERED)
     if not ended:
-        saved = "" if state is None else f"; the state is in {str(state)!r}"
+        saved = "" if state is None else f"; the state is in {state!r}"
         complain(f"interrupted{saved}.")
         raise typer.Exit(INTERRUPTED)
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()

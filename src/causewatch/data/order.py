@@ -6,6 +6,8 @@ The rules (also in ``docs/data.md``):
   recording goes on from that latest time, the late rows are dropped.
 * If it does not, the clock jumped back and a new stretch begins with the first such row.
 * A step of more than `GAP` usual intervals begins a new stretch.
+* A row that lies more than `FAR` ahead of the last one is believed if the next row agrees with it.
+  Otherwise its time is odd, and it is dropped.
 * On a clock without a zone, a jump of one hour (± 2 intervals) back or forward in a plausible
   daylight-saving night is undone: later times are moved by that hour.
 """
@@ -20,13 +22,16 @@ from numpy.typing import NDArray
 from causewatch.data.notes import Tally
 from causewatch.data.table import NANOSECONDS, Clock, format_time
 
-__all__ = ["GAP", "Ordered", "Orderer", "Pace"]
+__all__ = ["FAR", "GAP", "LATE_ROWS", "Ordered", "Orderer", "Pace", "is_far"]
 
 GAP = 5.0
 """A step of more than this many intervals begins a new stretch."""
 
 LATE_ROWS = 10
 """Rows out of order count as late if the recording resumes within this many rows."""
+
+FAR = 366 * 86_400 * NANOSECONDS
+"""A single row further ahead than this has a wrong time."""
 
 IRREGULAR_SHARE = 0.2
 """If more than this share of the rows would begin a stretch, the recording is irregular."""
@@ -96,6 +101,7 @@ class Orderer:
         self._last: int | None = None
         self._shift = 0
         self._switches = clock == "naive" and pace.interval < LONGEST_SWITCH_INTERVAL
+        self._far = max(FAR, pace.gap)
 
     def push(self, time: Times, final: bool) -> Ordered:
         """Decide about as many of the rows as possible.
@@ -111,10 +117,16 @@ class Orderer:
             if self._last is None:
                 start[done] = True
                 self._last = int(time[done])
+            if int(time[done]) - self._last > self._far:
+                if done + 1 == len(time) and not final:
+                    break
+                self._far_ahead(time, keep, start, done)
+                done += 1
+                continue
             stop = self._first_fall(time, done)
             done = self._forward(time, start, done, stop)
             if done < stop:
-                continue  # an hour was taken out there: later times have moved
+                continue  # an hour was taken out there, or a row lies far ahead
             if stop == len(time):
                 break
             decided = self._backward(time, keep, start, stop, final)
@@ -144,6 +156,10 @@ class Orderer:
         before[0] = self._last
         before[1:] = time[begin : stop - 1]
         steps = time[begin:stop] - before
+        far = np.flatnonzero(steps > self._far)
+        if len(far):
+            stop = begin + int(far[0])
+            before, steps = before[: stop - begin], steps[: stop - begin]
         gaps = np.flatnonzero(steps > self._pace.gap)
         switch = self._first_switch(before, time[begin:stop], gaps)
         if switch >= 0:
@@ -152,12 +168,7 @@ class Orderer:
             stop = begin + switch
         if len(gaps):
             start[begin + gaps] = True
-            self._tally.add(
-                "gaps",
-                f"Gaps of more than {self._pace.gap / NANOSECONDS:.6g} s: {{count}}, the first "
-                f"before {self._show(int(time[begin + gaps[0]]))}; each begins a new stretch.",
-                len(gaps),
-            )
+            self._gaps(int(time[begin + gaps[0]]), len(gaps))
         self._tally.add(
             "duplicate_times",
             "Rows with the same time as the row before: {count}; they were kept.",
@@ -168,6 +179,37 @@ class Orderer:
         if switch >= 0:
             self._move(time, stop, -HOUR)
         return stop
+
+    def _gaps(self, first: int, count: int) -> None:
+        self._tally.add(
+            "gaps",
+            f"Gaps of more than {self._pace.gap / NANOSECONDS:.6g} s: {{count}}, the first "
+            f"before {self._show(first)}; each begins a new stretch.",
+            count,
+        )
+
+    def _far_ahead(
+        self, time: Times, keep: NDArray[np.bool_], start: NDArray[np.bool_], row: int
+    ) -> None:
+        """Decide about a row far ahead of the last one, by the one after it."""
+        assert self._last is not None
+        now = int(time[row])
+        if row + 1 < len(time) and is_far(self._last, now, int(time[row + 1]), self._far):
+            start[row] = True
+            self._gaps(now, 1)
+            self._last = now
+            return
+        keep[row] = False
+        self._odd(now, 1)
+
+    def _odd(self, first: int, count: int) -> None:
+        assert self._last is not None
+        self._tally.add(
+            "odd_times",
+            f"Rows with a time far from all others: {{count}}, the first with "
+            f"{self._show(first)} after {self._show(self._last)}; they were dropped.",
+            count,
+        )
 
     def _backward(
         self,
@@ -185,23 +227,27 @@ class Orderer:
         ahead = time[row : row + LATE_ROWS + 1]
         if len(ahead) <= LATE_ROWS and not final:
             return None
-        resumes = np.flatnonzero(ahead >= self._last)
+        resumes = self._resumes(ahead)
         if self._is_switch(self._last, int(time[row]), -HOUR) and not (
             len(resumes) and resumes[0] == 1
         ):
             self._move(time, row, HOUR)
             if time[row] >= self._last:
                 return row
-            resumes = np.flatnonzero(time[row : row + LATE_ROWS + 1] >= self._last)
+            resumes = self._resumes(time[row : row + LATE_ROWS + 1])
         late = int(resumes[0]) if len(resumes) else len(ahead)
         if late <= LATE_ROWS:
             keep[row : row + late] = False
+            odd = time[row : row + late]
+            odd = odd[odd > self._last]
             self._tally.add(
                 "late_rows",
                 f"Late rows: {{count}}, the first with time {self._show(int(time[row]))} after "
                 f"{self._show(self._last)}; they were dropped.",
-                late,
+                late - len(odd),
             )
+            if len(odd):
+                self._odd(int(odd[0]), len(odd))
             return row + late
         start[row] = True
         self._tally.add(
@@ -211,6 +257,11 @@ class Orderer:
         )
         self._last = int(time[row])
         return row
+
+    def _resumes(self, ahead: Times) -> NDArray[np.intp]:
+        """Positions of rows that go on from the last one; one far ahead does not."""
+        assert self._last is not None
+        return np.flatnonzero((ahead >= self._last) & (ahead - self._last <= self._far))
 
     def _first_switch(self, before: Times, after: Times, gaps: NDArray[np.intp]) -> int:
         """Position of the first gap that is a clock set forward by an hour; -1 if there is none."""
@@ -240,6 +291,11 @@ class Orderer:
 
     def _show(self, time: int) -> str:
         return format_time(time, self._clock)
+
+
+def is_far(last: int, now: int, following: int, far: int) -> bool:
+    """Whether the clock jumped to `now`, far ahead of `last`, as the row after it says too."""
+    return following - last > far and abs(following - now) <= far
 
 
 def _is_switch_night(time: int) -> bool:

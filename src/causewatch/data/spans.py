@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 
+import polars as pl
+
 from causewatch.data.table import NANOSECONDS, Clock
+from causewatch.data.times import ClockTimes, TextTimes, detect_format
 from causewatch.errors import SettingError, shorten
 
-__all__ = ["Span", "format_duration", "lasting", "parse_duration", "parse_span"]
+__all__ = ["Span", "format_duration", "lasting", "parse_duration", "parse_ends", "parse_span"]
 
 _SECONDS = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "": 1.0, "s": 1.0, "sec": 1.0, "second": 1.0,
@@ -151,7 +155,52 @@ def parse_span(text: str) -> Span:
         )
         raise SettingError(message)
     start, end = (_parse_bound(part.strip(), text) for part in parts)
-    span = Span(text, start, end)
+    return _checked(Span(text, start, end))
+
+
+def parse_ends(begin: str | None, end: str | None, options: tuple[str, str]) -> Span:
+    """A span whose ends were given by themselves, with the two `options`; None is open.
+
+    Beside what `parse_span` reads, an end may be a date as it stands in recordings, and the second
+    one a time of day, on the day of the first.
+
+    >>> parse_ends("17.11.2026 07:09", "07:20", ("--from", "--to")).end
+    datetime.datetime(2026, 11, 17, 7, 20)
+    """
+    given = [(name, said) for name, said in zip(options, (begin, end), strict=True) if said]
+    text = " ".join(f"{name} {said}" for name, said in given)
+    found: dict[str, Bound] = dict.fromkeys(options)
+    for name, said in given:
+        found[name] = _parse_end(said.strip(), name, found[options[0]])
+    return _checked(Span(text, *found.values()))
+
+
+def _parse_end(text: str, option: str, first: Bound) -> Bound:
+    """One end; `first` is the one before it, whose day a time of day belongs to."""
+    with suppress(SettingError):
+        return _parse_bound(text, text)
+    cell = pl.Series([text])
+    form, guessed = detect_format(cell, "", ".")
+    guessed = guessed and "." not in text.split()[0]  # dots stand between day, month and year
+    day = None
+    if isinstance(form, ClockTimes) and isinstance(first, datetime):
+        day = datetime.combine(first, time(tzinfo=first.tzinfo))
+    elif isinstance(form, TextTimes) and not guessed:
+        day = datetime(1970, 1, 1, tzinfo=UTC if form.zoned else None)
+    if form is not None and day is not None and (read := form.parse(cell)).ok[0]:
+        return day + timedelta(microseconds=int(read.ns[0]) // 1000)
+    why = "could be one of two days" if guessed else "is not a time"
+    why = "does not say on which day" if isinstance(form, ClockTimes) else why
+    message = (
+        f"{option} is {shorten(text)!r}, which {why}; write ISO 8601 such as 2015-12-28T10:00:00, "
+        "seconds, or 'row 500'."
+    )
+    raise SettingError(message)
+
+
+def _checked(span: Span) -> Span:
+    """`span`, if its ends fit together."""
+    start, end, text = span.start, span.end, span.text
     if start is not None and end is not None:
         kinds = {_kind(start), _kind(end)}
         if len(kinds) > 1:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.kernels.regression import fit_from_covariance, lagged_scatter
 
-__all__ = ["Bends", "Equations", "Rescales", "ridge_of"]
+__all__ = ["Bends", "Equations", "Mechanisms", "Rescales", "ridge_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -58,6 +59,51 @@ class Rescales(Protocol):
         """Innovations, one tick or many, in units that depend on what was expected."""
 
 
+class Mechanisms(NamedTuple):
+    """The links into each signal as one row, filled up to the length of the longest.
+
+    Attributes
+    ----------
+    target
+        The signal of each row.
+    link
+        Number of each link.
+    source, lag
+        Of each link.
+    there
+        Whether there is such a link; others are fillings: 0.
+    """
+
+    target: Ints
+    link: Ints
+    source: Ints
+    lag: Ints
+    there: NDArray[np.bool_]
+
+    def causes(self, values: Floats, ticks: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        """What the causes of each signal were, and at which ticks all of them are known.
+
+        By row, tick and link, with a constant of 1 as the last; 0 where there is no link, and at
+        ticks at which something is missing.
+        """
+        found = values[ticks[:, None] - self.lag[:, None, :], self.source[:, None, :]]
+        found[~np.broadcast_to(self.there[:, None, :], found.shape)] = 0.0
+        known = np.isfinite(found).all(axis=2)
+        found = np.concatenate([found, np.ones((*known.shape, 1))], axis=2)
+        found[~known] = 0.0
+        return found, known
+
+    def pulled(self, moments: Floats, pull: float) -> Floats:
+        """Moments of the causes of each signal with `pull` on the diagonal, and 1 for fillings.
+
+        So they can be solved, and fillings get 0.
+        """
+        size = moments.shape[-1]
+        diagonal = np.full((len(self.target), size), pull)
+        diagonal[:, :-1][~self.there] = 1.0
+        return moments + diagonal[:, :, None] * np.eye(size)
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """How each signal follows from its causes, by column number.
@@ -94,6 +140,24 @@ class Equations:
     spread: Floats
     curves: Bends | None = None
     switches: Rescales | None = None
+
+    @cached_property
+    def mechanisms(self) -> Mechanisms:
+        """The links of all signals side by side, for computing with all of them at once."""
+        targets, sizes = np.unique(self.target, return_counts=True)
+        order = np.argsort(self.target, kind="stable")
+        which = np.repeat(np.arange(len(targets)), sizes)
+        place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        shape = (len(targets), int(sizes.max(initial=0)))
+        link, there = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.bool_)
+        link[which, place], there[which, place] = order, True
+        return Mechanisms(
+            targets,
+            link,
+            np.where(there, self.source[link], 0),
+            np.where(there, self.lag[link], 0),
+            there,
+        )
 
     def links_into(self, target: int) -> Ints:
         """Numbers of the links into a signal."""

@@ -45,18 +45,17 @@ def reestimate(
     values = np.where(np.isfinite(values), values, np.nan)
     standard = np.clip((values - centre) / scale, -CAUSE_CLIP, CAUSE_CLIP)
     change = np.zeros(len(equations.source))
-    bounds = np.flatnonzero(np.diff(equations.target, prepend=-1, append=-2))
-    for first, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        target = int(equations.target[first])
-        lags, sources = equations.lag[first:stop], equations.source[first:stop]
-        left = innovation[rows, target]
-        causes = standard[rows[:, None] - lags, sources]
-        usable = np.isfinite(left) & np.isfinite(causes).all(axis=1)
-        if not usable.any():
-            continue
-        causes = np.column_stack([causes[usable], np.ones(int(usable.sum()))])
-        weighted = causes * weight[usable, None]
-        moments = weighted.T @ causes + PULL * np.eye(causes.shape[1])
-        found = np.linalg.solve(moments, weighted.T @ left[usable])[:-1]
-        change[first:stop] = found * equations.spread[target] / scale[sources]
+    mechanisms = equations.mechanisms
+    if not len(mechanisms.target):
+        return change
+    causes, known = mechanisms.causes(standard, rows)
+    left = innovation[rows][:, mechanisms.target].T
+    known &= np.isfinite(left)
+    causes[~known] = 0.0
+    weighted = causes * weight[:, None]
+    moments = mechanisms.pulled(weighted.transpose(0, 2, 1) @ causes, PULL)
+    shared = weighted.transpose(0, 2, 1) @ np.where(known, left, 0.0)[:, :, None]
+    found = np.linalg.solve(moments, shared)[:, :-1, 0]
+    change[mechanisms.link[mechanisms.there]] = found[mechanisms.there]
+    change *= equations.spread[equations.target] / scale[equations.source]
     return change

@@ -18,6 +18,7 @@ HEALTH = {
     "out_of_range": "{} is far outside the range it had in normal operation.",
     "drifted": "{} has drifted away from what is normal.",
     "rate_wrong": "Rows come at another rate than in normal operation.",
+    "silent": "No rows come.",
 }
 """A sentence for each state of health."""
 

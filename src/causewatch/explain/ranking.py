@@ -269,23 +269,23 @@ def _departures(evidence: Floats, onset: Ints, start: int) -> Ints:
 
 def _frozen(values: Floats, raised: int) -> Floats:
     """How unlikely the longest standstill of each signal is, judged by how it moved before it."""
-    out = np.zeros(values.shape[1])
-    still = np.vstack([np.zeros(values.shape[1]), np.diff(values, axis=0) == 0]).astype(bool)
-    for signal in range(values.shape[1]):
-        length = run = usual = 0
-        runs = []
-        for same in still[:, signal].tolist():
-            run = run + 1 if same else 0
-            runs.append(run)
-        late = int(np.argmax(runs[raised:])) + raised if raised < len(runs) else raised
-        length = runs[late] if runs else 0
-        begin = late - length
-        if length < 3 or begin < 3:
-            continue
-        usual = max(runs[:begin], default=0)
-        if length > usual:
-            stood = sum(still[1 : begin + 1, signal])
-            out[signal] = -(length - usual) * np.log((stood + 0.5) / (begin + 1.0))
+    count, signals = values.shape
+    out = np.zeros(signals)
+    if not 0 <= raised < count:
+        return out
+    still = np.zeros((count, signals), dtype=np.bool_)
+    still[1:] = np.diff(values, axis=0) == 0
+    row = np.arange(count)[:, None]
+    runs = row - np.maximum.accumulate(np.where(still, -1, row), axis=0)  # ticks it has stood
+    late = raised + np.argmax(runs[raised:], axis=0)
+    length = runs[late, np.arange(signals)]
+    begin = late - length
+    for signal in np.flatnonzero((length >= 3) & (begin >= 3)).tolist():
+        first, lasting = int(begin[signal]), int(length[signal])
+        usual = int(runs[:first, signal].max())
+        if lasting > usual:
+            stood = int(still[1 : first + 1, signal].sum())
+            out[signal] = -(lasting - usual) * np.log((stood + 0.5) / (first + 1.0))
     return out
 
 
@@ -296,26 +296,27 @@ def _coefficients(course: Course, context: Context, start: int, raised: int, sto
         (course.values[:, : equations.signals] - context.centre) / context.scale, -CLIP, CLIP
     )
     gain = np.zeros(equations.signals)
+    mechanisms = equations.mechanisms
     firsts = sorted(
         {max(first, start, equations.max_lag) for first in (raised - 15, raised - 5, raised)}
     )
-    for target in np.unique(equations.target).tolist():
-        links = equations.links_into(target)
-        size = len(links) + 1
-        for first in firsts:
-            ticks = np.arange(first, stop)
-            causes = standard[ticks[:, None] - equations.lag[links], equations.source[links]]
-            left = np.clip(course.innovation[ticks, target], -CLIP, CLIP)
-            known = np.isfinite(left) & np.isfinite(causes).all(axis=1)
-            if not known.any():
-                continue
-            columns = np.column_stack([causes[known], np.ones(int(known.sum()))])
-            moments = columns.T @ columns + PULL * np.eye(size)
-            shared = columns.T @ left[known]
-            found = float(shared @ np.linalg.solve(moments, shared))
-            # Under no change this is about chi-squared with one degree for each column.
-            beyond = 0.5 * (found - size - 2.0 * np.sqrt(2.0 * size))
-            gain[target] = max(gain[target], beyond)
+    ticks = np.arange(firsts[0], stop)
+    if not len(ticks) or not len(mechanisms.target):
+        return gain
+    causes, known = mechanisms.causes(standard, ticks)
+    left = np.clip(course.innovation[ticks][:, mechanisms.target].T, -CLIP, CLIP)
+    known &= np.isfinite(left)
+    causes[~known] = 0.0
+    left = np.where(known, left, 0.0)[:, :, None]
+    size = mechanisms.there.sum(axis=1) + 1
+    for first in firsts:
+        late = causes[:, first - firsts[0] :]
+        moments = mechanisms.pulled(late.transpose(0, 2, 1) @ late, PULL)
+        shared = late.transpose(0, 2, 1) @ left[:, first - firsts[0] :]
+        found = (shared * np.linalg.solve(moments, shared)).sum(axis=(1, 2))
+        # Under no change this is about chi-squared with one degree for each column.
+        beyond = 0.5 * (found - size - 2.0 * np.sqrt(2.0 * size))
+        gain[mechanisms.target] = np.maximum(gain[mechanisms.target], beyond)
     return COEFFICIENTS * np.minimum(gain, MOST_COEFFICIENTS)
 
 

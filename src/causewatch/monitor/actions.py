@@ -6,17 +6,16 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.errors import SettingError, UnknownNameError, shorten
 from causewatch.monitor.alarm_settings import AlarmSettings
 from causewatch.monitor.alarms import Alarm, AlarmEvents
 from causewatch.monitor.health import STREAM
 from causewatch.monitor.policy import AlarmPolicy
-from causewatch.monitor.state import SavedState
 
 __all__ = ["ACTIONS", "act", "policy_of"]
 
 ACTIONS = ("ack", "comment", "shelve", "unshelve", "normal", "undo")
-NANOSECONDS = 1_000_000_000
 LONGEST_DAYS = 3650
 """Nothing is shelved for longer."""
 
@@ -45,7 +44,7 @@ def act(policy: AlarmPolicy, action: Mapping[str, Any], at: int) -> AlarmEvents:
             what, until=at + _nanoseconds(action), by=by, at=at, comment=text
         ),
         "unshelve": lambda: policy.unshelve(what, at=at),
-        "normal": lambda: policy.mark_normal(id, by=by, at=at, comment=text),
+        "normal": lambda: _mark_normal(policy, id, by, at, text),
         "undo": lambda: policy.undo_normal(id, by=by, at=at, comment=text),
     }
     if kind not in doing:
@@ -53,19 +52,30 @@ def act(policy: AlarmPolicy, action: Mapping[str, Any], at: int) -> AlarmEvents:
     return doing[kind]()
 
 
-def policy_of(state: SavedState) -> AlarmPolicy:
-    """The alarms of a saved state, without the model.
+def _mark_normal(policy: AlarmPolicy, id: str, by: str, at: int, text: str) -> AlarmEvents:
+    """Mark an alarm as normal, once: a second time would change no limit."""
+    for mark in policy.marks:
+        if mark.alarm == id:
+            msg = f"Alarm {id} was called normal by {mark.by} already; undo takes it back."
+            raise SettingError(msg)
+    return policy.mark_normal(id, by=by, at=at, comment=text)
+
+
+def policy_of(
+    snapshot: Mapping[str, Any], settings: Mapping[str, Any], clock: Clock
+) -> AlarmPolicy:
+    """The alarms in a snapshot of a monitor, without the model.
 
     Explanations stay as they are; there is nothing here to explain with.
     """
-    saved = state.monitor["policy"]
+    saved = snapshot["policy"]
     names = [name for name in saved["signals"] if name != STREAM]
     policy = AlarmPolicy(
-        AlarmSettings(**state.settings),
+        AlarmSettings(**settings),
         names,
         saved["fingerprint"],
         saved["stream"],
-        state.clock,  # type: ignore[arg-type]
+        clock,
         describe=_as_it_is,
         health_only=(STREAM,),
     )

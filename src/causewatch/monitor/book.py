@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -126,7 +127,7 @@ class AlarmBook:
             "pending": {
                 name: [one.problem, one.onset, one.ticks] for name, one in self._pending.items()
             },
-            "recent": [track.snapshot(self._names) for track in self._recent],
+            "recent": [track.remembered(self._names) for track in self._recent],
             "shelves": self._shelves.snapshot(),
             "marks": self._feedback.snapshot(),
         }
@@ -154,7 +155,7 @@ class AlarmBook:
                 name: Track.restored(one, self._names) for name, one in state["health"].items()
             }
             pending = {name: Pending(*one) for name, one in state["pending"].items()}
-            recent = [Track.restored(one, self._names) for one in state["recent"]]
+            recent = [Track.restored(json.loads(one), self._names) for one in state["recent"]]
             shelves.restore(state["shelves"])
             feedback.restore(state["marks"])
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

@@ -30,13 +30,20 @@ class AlarmDesk(AlarmBook):
     """The alarms of one stream, open to people."""
 
     def acknowledge(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
-        """Somebody has seen the alarm."""
+        """Somebody has seen the alarm; the first who says so counts, until it is opened again."""
         track = self._find(id)
         remark = Remark(_person(by), at, comment)
+        if (first := track.alarm.acknowledged) is not None:
+            when = format_time(first.at, self._clock)
+            msg = f"Alarm {id} was acknowledged by {first.by} already ({when}); comment on it."
+            raise SettingError(msg)
         return self._act("acknowledged", track, at, remark, acknowledged=remark)
 
     def comment(self, id: str, *, by: str, at: int, text: str) -> AlarmEvents:
-        """Add a remark to the alarm."""
+        """Add a remark to the alarm; one that nobody could read is none."""
+        if not any(sign.isprintable() for sign in "".join(text.split())):
+            msg = "The comment is empty; a comment needs text."
+            raise SettingError(msg)
         return self._act("updated", self._find(id), at, Remark(_person(by), at, text))
 
     def shelve(

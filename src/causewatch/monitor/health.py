@@ -21,13 +21,15 @@ __all__ = ["STREAM", "HealthChange", "HealthState", "HealthWatch", "SignalHealth
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-HealthState = Literal["ok", "missing", "stale", "frozen", "out_of_range", "drifted", "rate_wrong"]
+HealthState = Literal[
+    "ok", "missing", "stale", "frozen", "out_of_range", "drifted", "rate_wrong", "silent"
+]
 
 STATES: tuple[HealthState, ...] = (
-    "ok", "drifted", "out_of_range", "frozen", "stale", "missing", "rate_wrong",
+    "ok", "drifted", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "silent",
 )  # fmt: skip
 """By number; of several that hold for a signal at once the last is its state."""
-OK, DRIFTED, OUT_OF_RANGE, FROZEN, STALE, MISSING, RATE_WRONG = range(len(STATES))
+OK, DRIFTED, OUT_OF_RANGE, FROZEN, STALE, MISSING, RATE_WRONG, SILENT = range(len(STATES))
 
 STREAM = "(stream)"
 """Stands in place of a signal's name where the stream as a whole is concerned."""
@@ -173,7 +175,9 @@ class HealthWatch:
         pace
             Of the rows; see `rate`.
         """
-        changes = [] if pace is None else self.rate(time, pace)
+        changes = self._heard(time)
+        if pace is not None:
+            changes += self.rate(time, pace)
         if new_stretch:
             # How long a signal stood still is not known across a gap; what is frozen stays so.
             self._run[self._state != FROZEN] = 0
@@ -299,7 +303,8 @@ class HealthWatch:
         `pace` is the usual time between rows lately in units of the interval.
         """
         relative = pace / self._usual_pace
-        wrong = STREAM in self._now
+        now = self._now.get(STREAM)
+        wrong = now is not None and now.state == "rate_wrong"
         bound = RATE_BACK if wrong else RATE
         if (relative > bound or relative * bound < 1.0) == wrong:
             return []
@@ -312,6 +317,20 @@ class HealthWatch:
             way = f"{1.0 / max(relative, 1e-9):.2g} times as fast"
         detail = f"Rows come {way} as in normal operation."
         return [self._record("ok", SignalHealth(STREAM, "rate_wrong", time, detail))]
+
+    def silent(self, time: int, detail: str) -> list[HealthChange]:
+        """Say that no rows come at all; the next tick takes that back."""
+        before = self._now.get(STREAM)
+        if before is not None and before.state == "silent":
+            return []
+        found = SignalHealth(STREAM, "silent", time, detail)
+        return [self._record("ok" if before is None else before.state, found)]
+
+    def _heard(self, time: int) -> list[HealthChange]:
+        """Rows come; gives what changes by that."""
+        if STREAM not in self._now or self._now[STREAM].state != "silent":
+            return []
+        return [self._record("silent", SignalHealth(STREAM, "ok", time, "Rows come again."))]
 
     def _column(self, signal: str) -> int:
         if signal not in self._index:

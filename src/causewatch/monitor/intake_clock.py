@@ -27,7 +27,7 @@ class StreamClock:
     """Reads the times of rows in nanoseconds.
 
     The first time of the stream settles what its times count; the model's clock matters only
-    where it counts rows.
+    where it counts rows, and is shown until then.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class StreamClock:
         self._counts_rows = clock == "rows"
         self._interval = interval
         self._problems = problems
-        self.clock: Clock = "rows" if self._counts_rows else "elapsed"
+        self.clock: Clock = clock
         self._settled = self._counts_rows  # whether a time has said what times count
         self._unit: int | None = None  # of plain numbers in ns, once one has come
         self._bad = 0  # rows without a readable time in a row
@@ -54,7 +54,10 @@ class StreamClock:
 
         `last` is the time of the row before.
         """
-        if time is None and (self._counts_rows or not self._settled):
+        if time is None and self._counts_rows:
+            return self._next(last), False
+        if time is None and not self._settled:
+            self.clock = "elapsed"
             return self._next(last), False
         found = self._understood(time)
         if found is None:
@@ -108,6 +111,8 @@ class StreamClock:
             f"More than {LATE_ROWS} rows in a row came without a readable time, the last with"
             f" {shorten(repr(time))}; rows now count one interval each."
         )
+        if not self._settled:
+            self.clock = "elapsed"
         first = self._bad == LATE_ROWS + 1
         if first:
             self._problems.note("lost_time", text)

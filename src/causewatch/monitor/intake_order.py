@@ -1,8 +1,8 @@
 """The order of live rows: late rows, gaps, clocks set back or forward.
 
 The rules are those for recordings (`causewatch.data.order`). Where a recording is looked at ahead,
-a live stream waits: rows that seem late are kept back until it is clear what they are, and only
-they. The same rows make the same stretches in both.
+a live stream waits: rows that seem late, and one whose time is far ahead, are kept back until it is
+clear what they are, and only they. The same rows make the same stretches in both.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.order import (
+    FAR,
     HOUR,
     LATE_ROWS,
     LONGEST_SWITCH_INTERVAL,
     _is_switch_night,
+    is_far,
 )
 from causewatch.data.table import NANOSECONDS, Clock, format_time
 from causewatch.monitor.intake_problems import Problems
 
-__all__ = ["FAR", "RowOrder"]
+__all__ = ["RowOrder"]
 
 Floats = NDArray[np.float64]
-
-FAR = 366 * 86_400 * NANOSECONDS
-"""A step forward of more than this is taken for a clock that jumped, not for a pause."""
 
 
 class RowOrder:
@@ -44,6 +43,7 @@ class RowOrder:
     def __init__(self, interval: int, gap: int, problems: Problems) -> None:
         self._interval = interval
         self._gap = gap
+        self._far = max(FAR, gap)
         self._problems = problems
         self.clock: Clock = "rows"
         self.last: int | None = None  # time of the last row that counted, as moved
@@ -68,6 +68,12 @@ class RowOrder:
                 if self._switches(now, HOUR):
                     self._move(now, -HOUR)
                     continue
+                if self.last is not None and now - self.last > self._far:
+                    if len(self.waiting) < 2 and not final:
+                        return
+                    if not self._is_far(now):
+                        self._drop(1)
+                        continue
                 yield self._forward(now)
             elif not self._backward(now, final):
                 return  # later rows are needed
@@ -79,7 +85,7 @@ class RowOrder:
         if self.last is not None:
             step = now - self.last
             begins = step > self._gap
-            if step > FAR:
+            if step > self._far:
                 self._jumped("forward", now)
             elif begins:
                 text = (
@@ -112,22 +118,36 @@ class RowOrder:
             self.last = None
         return True
 
+    def _is_far(self, now: int) -> bool:
+        """Whether the row after the first one waiting agrees that the clock jumped to `now`."""
+        if self.last is None or len(self.waiting) < 2:
+            return False
+        return is_far(self.last, now, self.waiting[1][0] + self.shift, self._far)
+
     def _resumes(self) -> int | None:
-        """Number of the first row waiting that is not before the last one that counted."""
+        """Number of the first row waiting that goes on from the last one that counted."""
         assert self.last is not None
         for number, (time, _) in enumerate(self.waiting):
-            if time + self.shift >= self.last:
+            if 0 <= time + self.shift - self.last <= self._far:
                 return number
         return None
 
     def _drop(self, rows: int) -> None:
+        """Leave out the first rows waiting: late ones, and those far ahead."""
         assert self.last is not None
-        text = (
-            "Late rows: {count}, the first with time"
-            f" {self._show(self.waiting[0][0] + self.shift)} after {self._show(self.last)};"
-            " they were dropped."
-        )
-        self._problems.add("late_rows", text, rows)
+        times = [time + self.shift for time, _ in self.waiting[:rows]]
+        late = [time for time in times if time < self.last]
+        odd = [time for time in times if time >= self.last]
+        for kind, what, some in (
+            ("late_rows", "Late rows: {count}, the first with time", late),
+            ("odd_times", "Rows with a time far from all others: {count}, the first with", odd),
+        ):
+            if some:
+                text = (
+                    f"{what} {self._show(some[0])} after {self._show(self.last)};"
+                    " they were dropped."
+                )
+                self._problems.add(kind, text, len(some))
         del self.waiting[:rows]
 
     def _jumped(self, way: str, now: int) -> None:

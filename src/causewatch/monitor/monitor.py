@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data import Sample
-from causewatch.data.table import Clock, Note
+from causewatch.data.table import NANOSECONDS, Clock, Note
 from causewatch.detectors import (
     Evidence,
     Guards,
@@ -102,6 +102,12 @@ class Monitor:
         self._describe = describe
         self._options = options
         self._names = (*model.signals, *model.watching.guarded)
+        if STREAM in self._names:
+            msg = (
+                f"A signal of the model is called {STREAM!r}, which is what the whole stream is"
+                " called here; rename the column, and learn again."
+            )
+            raise SettingError(msg)
         self._index = {name: k for k, name in enumerate(self._names)}
         self._links = list(model.graph)
         self.reset()
@@ -172,6 +178,26 @@ class Monitor:
     def flush(self) -> Tick:
         """The stream has ended: judge the tick still open, if it is to be kept."""
         return self._answer(self._intake.flush())
+
+    def silent(self, detail: str, time: int | None = None, lasted: float = 0.0) -> AlarmEvents:
+        """No rows come, though some should: raises an alarm until the next tick.
+
+        A monitor has no clock of its own, so whoever feeds it must notice, and say so again now and
+        then while it lasts. To the stream its time stands still meanwhile: the alarm begins with
+        the last tick.
+
+        Parameters
+        ----------
+        detail
+            A sentence, for people.
+        time
+            When, in nanoseconds, if there has not been any tick.
+        lasted
+            Seconds since the last row. Shelves end while nothing comes, too.
+        """
+        at = self._time if self._time is not None else time or 0
+        self._health.silent(at, detail)
+        return self._policy.alert(at, STREAM, "silent", at + round(lasted * NANOSECONDS))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -332,6 +358,7 @@ class Monitor:
             Named(self._index, expected),
             events,
             tuple(changes),
+            values=Named(self._index, row.columns),
         )
 
     def _assemble(

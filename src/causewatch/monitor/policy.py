@@ -115,10 +115,7 @@ class AlarmPolicy(AlarmDesk):
             self._check_anomalies(time, min(max(score, 0.0), LARGEST), signals, hold, told)
         elif known:
             self._streak = 0
-        for track in back:
-            if track.alarm.on:
-                told = [one for one in told if one[1].id != track.alarm.id]  # one event is enough
-                self._tell("raised", track, time, told)
+        self._tell_again(back, time, told)
         return AlarmEvents.of(told) if told else NOTHING
 
     def health(self, time: int, changes: Mapping[str, str | None]) -> None:
@@ -138,6 +135,24 @@ class AlarmPolicy(AlarmDesk):
                 self._pending[name].problem = problem
             else:
                 self._pending[name] = Pending(problem, int(time))
+
+    def alert(self, time: int, name: str, problem: str, now: int) -> AlarmEvents:
+        """Raise a health alarm at once: for what lasts already, while no ticks come to count.
+
+        It is raised once, however often it is called. `time` is that of the last tick, and `now`
+        what it would be if ticks came: shelves end by it.
+        """
+        time, told = int(time), Told()
+        back = self._expire(now) if now >= self._shelves.next_expiry else []
+        self.health(time, {name: problem})
+        track = self._health.get(name)
+        if track is not None:
+            if problem != track.alarm.problem and track.alarm.shelved_until is None:
+                self._tell("updated", track, time, told, problem=problem)
+        elif not self._shelves.muted["health"][self._index[name]]:
+            self._raise_health(time, name, told)
+        self._tell_again(back, time, told)
+        return AlarmEvents.of(told)
 
     def demote(
         self, time: int, signal: str, problem: str = "drifted", level: float = 1.0
@@ -195,6 +210,15 @@ class AlarmPolicy(AlarmDesk):
                 back.append(track)
         return back
 
+    def _tell_again(self, back: list[Track], time: int, told: Told) -> None:
+        """Raise what was on a shelf and is still on."""
+        for track in back:
+            if track.alarm.on:
+                told[:] = [
+                    one for one in told if one[1].id != track.alarm.id
+                ]  # one event is enough
+                self._tell("raised", track, time, told)
+
     def _check_health(self, time: int, signals: Floats, told: Told) -> None:
         rules = self.settings
         for name, track in list(self._health.items()):
@@ -217,10 +241,14 @@ class AlarmPolicy(AlarmDesk):
         for name, wait in list(self._pending.items()):
             wait.ticks += 1
             if wait.ticks >= rules.health_after and not muted[self._index[name]]:
-                del self._pending[name]
-                track, event = self._open_health(time, name, wait.onset)
-                track.problem = wait.problem
-                self._tell(event, track, time, told, problem=wait.problem)
+                self._raise_health(time, name, told)
+
+    def _raise_health(self, time: int, name: str, told: Told) -> None:
+        """The alarm for a problem that has been waiting."""
+        wait = self._pending.pop(name)
+        track, event = self._open_health(time, name, wait.onset)
+        track.problem = wait.problem
+        self._tell(event, track, time, told, problem=wait.problem)
 
     def _open_health(self, time: int, signal: str, onset: int) -> tuple[Track, Event]:
         """A health alarm to be told: the one cleared a moment ago, or a new one."""
@@ -347,7 +375,9 @@ class AlarmPolicy(AlarmDesk):
             if alarm.kind == kind and not alarm.normal and (track.member & loud).any():
                 self._recent = [one for one in self._recent if one is not track]
                 merged = alarm.merged + 1
-                track.alarm = replace(alarm, cleared_at=None, shelved_until=None, merged=merged)
+                track.alarm = replace(
+                    alarm, cleared_at=None, shelved_until=None, acknowledged=None, merged=merged
+                )
                 track.below = track.lost = 0
                 return track
         return None

@@ -34,6 +34,11 @@ class Named(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._index)
 
+    @property
+    def array(self) -> NDArray[np.float64]:
+        """The numbers in the order of the monitor's columns; not to be written to."""
+        return self._values
+
     def __repr__(self) -> str:
         return repr(dict(self))
 
@@ -56,10 +61,12 @@ class Tick:
         is warmed up.
     alarm
         Whether an anomaly alarm is on.
-    signals
-        Evidence against each signal in units of its limit; NaN where it cannot be judged.
+    values
+        What each signal was.
     expected
         What each signal's causes said it should be.
+    signals
+        Evidence against each signal in units of its limit; NaN where it cannot be judged.
     events
         What happened to alarms.
     health
@@ -72,11 +79,12 @@ class Tick:
     complete: bool
     score: float | None = None
     alarm: bool = False
-    signals: Mapping[str, float] = field(default_factory=lambda: NOTHING)
-    expected: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    signals: Named = field(default_factory=lambda: NOTHING)
+    expected: Named = field(default_factory=lambda: NOTHING)
     events: AlarmEvents = NO_EVENTS
     health: tuple[HealthChange, ...] = ()
     earlier: tuple[Tick, ...] = field(default=())
+    values: Named = field(default_factory=lambda: NOTHING)
 
     @property
     def raised(self) -> tuple[Alarm, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -44,6 +45,7 @@ class Track:
         "raw",
         "reported",
         "until_tick",
+        "written",
     )
 
     def __init__(self, alarm: Alarm, signals: int, tick: int) -> None:
@@ -61,6 +63,7 @@ class Track:
         self.until_tick = tick  # when it was cleared
         self.below = 0  # ticks in a row towards clearing
         self.lost = 0  # ticks in a row in which some member was unknown, and no other loud
+        self.written: tuple[Alarm, str] | None = None  # see `remembered`
         # Health alarms only:
         self.problem: str | None = None  # what is wrong now, None if nothing
         self.demoted: str | None = None  # the problem for which an anomaly was turned into this
@@ -116,6 +119,16 @@ class Track:
             "raw": {names[k]: _plain(self.raw[k]) for k in places},
             **{name: getattr(self, name) for name in COUNTERS},
         }
+
+    def remembered(self, names: Sequence[str]) -> str:
+        """As `snapshot`, as text, for an alarm that is over.
+
+        Such a one changes only together with `alarm`, and there may be many of them in a state that
+        is saved several times a second: so the text is kept.
+        """
+        if self.written is None or self.written[0] is not self.alarm:
+            self.written = (self.alarm, json.dumps(self.snapshot(names)))
+        return self.written[1]
 
     @classmethod
     def restored(cls, state: Mapping[str, Any], names: Sequence[str]) -> Self:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
 
 from causewatch.cli import main
+from causewatch.streaming.store.sqlite import SqliteStore
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +66,21 @@ def test_the_life_of_an_alarm(alarms, id, plant, state, tmp_path, capsys):
     events = json.loads(alarms("ack", id, "--by", "Ann", "--comment", "valve", "--json"))
     assert [one["event"] for one in events] == ["acknowledged"]
     assert events[0]["acknowledged_by"] == "Ann"
-    assert "shelved" in alarms("shelve", id, "--for", "8h")
+    until = json.loads(alarms("shelve", id, "--for", "8h", "--json"))[0]["shelved_until"]
+    assert alarms("shelve", id, "--for", "8h").startswith(f"{id}  shelved until {until}\n")
     assert "shelved" in alarms("list")
-    assert "raised" in alarms("unshelve", id)
-    alarms("comment", id, "two\nlines", "--by", "Bob")
-    alarms("normal", id)
+    assert alarms("unshelve", id).startswith(f"{id}  no longer shelved, and still on\n")
+    assert "comment added" in alarms("comment", id, "two\nlines", "--by", "Bob")
+    said = alarms("normal", id, "--by", "Ann")
+    assert re.search(r"called normal and cleared; the limits? of S02.* [\d.]+ times", said)
+    assert "was called normal by Ann already" in alarms("normal", id, code=2)
     shown = alarms("show", id)
     for words in ("cleared", "Ann: valve", "Bob: two lines", "limits were widened"):
         assert words in shown
+    log = [line.split("  ")[1] for line in shown.splitlines()[-6:]]
+    assert log == [
+        "acknowledged", "shelved", "shelved", "unshelved", "commented", "called normal, and cleared"
+    ]  # fmt: skip
 
     # The watch that goes on knows all of it: what was normal once raises nothing again.
     source = tmp_path / "log.csv"
@@ -81,19 +90,100 @@ def test_the_life_of_an_alarm(alarms, id, plant, state, tmp_path, capsys):
     assert summary["rows"] == 35
     assert not [one for one in lines if one["event"] == "raised" and one["kind"] == "anomaly"]
     assert json.loads(alarms("show", id, "--json"))["normal"]
-    assert "updated" in alarms("undo", id)
+    assert "'normal' taken back; limits are as they were" in alarms("undo", id)
+    assert alarms("show", id).endswith("  'normal' taken back\n")
     assert "no alarm marked as normal" in alarms("undo", id, code=2)
 
 
 def test_signals_on_the_shelf(alarms, plant, state, tmp_path, capsys):
-    alarms("shelve", "--signal", "S04", "--for", "1d")
+    said = alarms("shelve", "--signal", "S04", "--for", "1d", "--by", "Ann")
+    until = said.removeprefix("S04 is shelved until ").removesuffix(".\n")
+    line = f"Shelved until {until}, by Ann: S04\n"
+    assert alarms("list").endswith(line)
+    assert alarms("list", "--shelved") == line
+    (shelf,) = json.loads(alarms("list", "--shelved", "--json"))
+    assert (shelf["signals"], shelf["alarm"], shelf["until"]) == (["S04"], None, until)
+    assert all("id" in one for one in json.loads(alarms("list", "--json")))
     source = tmp_path / "log.csv"
     source.write_text("".join(plant.lines))
     assert main(["watch", str(plant.model), str(source), "--state", str(state), "--json"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()[:-1]]
     raised = [one for one in lines if one["event"] == "raised"]
     assert not [one for one in raised if list(one["signals"]) == ["S04"]]
-    alarms("unshelve", "--signal", "S04")
+    assert alarms("unshelve", "--signal", "S04") == "S04 is no longer shelved.\n"
+    assert alarms("list", "--shelved") == "Nothing is shelved.\n"
+    assert "Shelved" not in alarms("list")
+
+
+def test_signals_and_their_alarm_on_the_shelf(alarms, id):
+    names = json.loads(alarms("show", id, "--json"))["signals"]
+    said = alarms("shelve", *(f"--signal={name}" for name in names), "--for", "1h")
+    assert said.startswith(", ".join(names))
+    assert f"{id}  shelved until " in said
+    assert f": alarm {id} ({', '.join(names)})\n" in alarms("list", "--shelved")
+
+
+def test_a_shelf_that_is_over_is_not_shown(alarms, state):
+    alarms("shelve", "--signal", "S04", "--for", "10s")
+    store = SqliteStore(state, "watch")
+    with store.lock():  # time has gone on, and nothing happened that would sweep it out
+        saved = store.load()
+        saved.monitor["time"] += 10 * 10**9
+        store.save(saved, [])
+    store.close()
+    assert alarms("list", "--shelved") == "Nothing is shelved.\n"
+
+
+def test_how_much_later_an_effect_is_said_in_ticks_and_in_time(alarms, id):
+    (link, *_) = json.loads(alarms("show", id, "--json"))["broken_links"]
+    ticks = "1 tick" if link["lag"] == 1 else f"{link['lag']} ticks"
+    assert f"({ticks}, {link['lag']} s): " in alarms("show", id)
+
+
+def test_a_lag_where_the_length_of_ticks_is_not_known(alarms, id, state):
+    store = SqliteStore(state, "watch")
+    with store.lock():
+        saved = store.load()
+        saved.monitor["recorder"]["count"] = 1
+        store.save(saved, [])
+    store.close()
+    (link, *_) = json.loads(alarms("show", id, "--json"))["broken_links"]
+    assert f"({link['lag']} tick{'s' * (link['lag'] > 1)}): " in alarms("show", id)
+
+
+def test_a_damaged_state_hides_no_alarm(alarms, id, state):
+    store = SqliteStore(state, "watch")
+    with store.lock():
+        saved = store.load()
+        del saved.monitor["policy"]
+        store.save(saved, [])
+    store.close()
+    assert "Broken " in alarms("show", id)
+    assert json.loads(alarms("list", "--json"))[0]["id"] == id
+    assert "is damaged; start with an empty --state" in alarms("list", code=2)
+
+
+def test_a_watch_that_never_began(plant, tmp_path, capsys):
+    state = str(tmp_path / "state")
+    assert main(["watch", str(plant.model), str(tmp_path / "no.csv"), "--state", state]) == 2
+    capsys.readouterr()
+    assert main(["alarms", "shelve", "--signal", "S01", "--for", "1h", "--state", state]) == 2
+    assert "No watch has begun in " in capsys.readouterr().err
+
+
+def test_a_watch_that_does_not_answer(alarms, id, state, monkeypatch, capsys):
+    """Nothing is said to be done, and what programs read stays JSON."""
+    from causewatch.cli import alarms as module
+
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    store = SqliteStore(state, "watch")
+    with store.lock():
+        for more, out in ([], ""), (["--json"], "[]\n"):
+            assert main(["alarms", "ack", id, "--state", str(state), *more]) == 0
+            shown = capsys.readouterr()
+            assert shown.out == out
+            assert "has not answered yet" in shown.err
+    store.close()
 
 
 def test_what_is_refused(alarms, id, tmp_path, capsys):
@@ -101,6 +191,8 @@ def test_what_is_refused(alarms, id, tmp_path, capsys):
         (("ack", "nothing"), "There is no alarm 'nothing'"),
         (("ack", ""), "There is no alarm ''"),
         (("ack", id, "--by", " "), "name of the person is empty"),
+        (("comment", id, " "), "a comment needs text"),
+        (("comment", id, "\ufeff"), "a comment needs text"),
         (("shelve", "--for", "8h"), "Name the id of an alarm, or signals"),
         (("shelve", id, "--signal", "S01", "--for", "8h"), "and not both"),
         (("shelve", id, "--for", "soon"), "'soon' is not a duration"),
@@ -126,20 +218,9 @@ def test_a_watch_without_alarms(plant, tmp_path, capsys):
     assert capsys.readouterr().out == "No alarms so far.\n"
 
 
-def test_bytes_that_are_no_text_and_lines_of_others(alarms, id, state):
-    with (state / "alarms.jsonl").open("a") as file:
-        file.write('{"id": "abc"}\n' + "[" * 100_000 + "\n")
-    assert "abc" not in alarms("list")
+def test_bytes_that_are_no_text(alarms, id):
     alarms("comment", id, "valve \udcff", "--by", "Ann")
     assert "Ann: valve ?" in alarms("show", id)
-
-
-def test_a_history_that_somebody_emptied_is_not_filled_up(alarms, id, state):
-    (state / "alarms.jsonl").write_bytes((state / "alarms.jsonl").read_bytes()[:-1])
-    alarms("ack", id, "--by", "Ann")
-    data = (state / "alarms.jsonl").read_bytes()
-    assert b"\0" not in data
-    assert json.loads(data.splitlines()[-1])["acknowledged_by"] == "Ann"
 
 
 def test_an_alarm_that_is_cleared_and_shelved_has_its_blanks(capsys):
@@ -153,22 +234,17 @@ def test_an_alarm_that_is_cleared_and_shelved_has_its_blanks(capsys):
 
 def test_what_is_asked_of_a_watch_without_new_rows(plant, state, tmp_path, capsys):
     """Actions happen at the last tick of the earlier run, and nonsense ends nothing."""
-    source, inbox = tmp_path / "log.csv", state / "inbox"
+    source = tmp_path / "log.csv"
     source.write_text("".join(plant.lines[:230]))
-    inbox.mkdir(exist_ok=True)
-    id = next(one["id"] for one in reversed(_lines(state)) if one["cleared_at"] is None)
-    bad = [b"", b"[1]", b"\xff", b"[" * 100_000, b'{"action": "shelve", "signals": 5}', b"null"]
-    for k, data in enumerate(bad):
-        (inbox / f"{k}.json").write_bytes(data)
-    (inbox / "folder.json").mkdir()
-    (inbox / "z.json").write_text(json.dumps({"action": "ack", "id": id, "by": "Ann"}))
+    store = SqliteStore(state, "watch")
+    id = store.alarms(on=True)[0]["id"]
+    bad = [{}, {"action": "shelve", "signals": 5}, {"action": None, "id": [1]}, {"id": id}]
+    numbers = [store.ask(one) for one in bad]
+    store.ask({"action": "ack", "id": id, "by": "Ann"})
     assert main(["watch", str(plant.model), str(source), "--state", str(state)]) == 0
-    assert not list(inbox.glob("*.json"))
-    assert all("error" in json.loads((inbox / f"{k}.answer").read_text()) for k in range(len(bad)))
-    last = _lines(state)[-1]
+    assert store.asked() == []
+    assert all("error" in store.answer(number) for number in numbers)
+    last = list(store.events())[-1]
+    store.close()
     assert last["event"] == "acknowledged"
     assert last["time"] >= last["raised_at"] > "1971"
-
-
-def _lines(state):
-    return [json.loads(line) for line in (state / "alarms.jsonl").read_text().splitlines()]

@@ -190,12 +190,12 @@ def test_the_live_view(learnt, tmp_path):
     assert watched.outcome.detected == 1
 
 
-def test_the_dashboard_is_not_there_yet(tmp_path, capsys):
-    assert main(["demo", "--serve", "--out", str(tmp_path / "new")]) == 2
+def test_a_page_and_json_cannot_both_be_had(tmp_path, capsys):
+    assert main(["demo", "--serve", "--json", "--out", str(tmp_path / "new")]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.count("\n") == 1
-    assert "dashboard is not there yet" in shown.err
+    assert "--serve shows" in shown.err
     assert not (tmp_path / "new").exists()
 
 
@@ -223,7 +223,7 @@ def test_an_interrupt_ends_it_cleanly(act, learnt, tmp_path, capsys, monkeypatch
     elif act == "learn":
         monkeypatch.setattr(demo_run, "learn", stop)
     else:
-        monkeypatch.setattr(demo_run.PlayedFeed, "_remember", stop)
+        monkeypatch.setattr(demo_run.PlayedSource, "poll", stop)
     assert main(["demo", "--out", str(tmp_path), *WISHES]) == 130
     assert capsys.readouterr().err == "causewatch: interrupted.\n"
     assert not list(tmp_path.glob(".*"))  # no half-written files

@@ -10,104 +10,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from causewatch.cli.batches import Batch
-from causewatch.cli.demo_view import Collected, PlainView, PlayedFeed, PlayedView, sparks
+from causewatch.cli.demo_view import Collected, PlainView, PlayedView, sparks
 from causewatch.explain.story import Chapter
 from causewatch.monitor.alarms import Alarm
 
 SECOND = 1_000_000_000
-COLUMNS = ("A", "B", "C")
-
-
-class Rows:
-    """A feed of two batches."""
-
-    clock, missing, problems = "naive", ("C",), {"late_rows": 1}
-
-    def __init__(self, rows=1000):
-        self.values = np.arange(rows * 3, dtype=float).reshape(rows, 3)
-        self.times = np.arange(rows, dtype=np.int64) * SECOND
-        self.closed = False
-
-    def batches(self):
-        half = len(self.values) // 2
-        for part in (slice(0, half), slice(half, None)):
-            yield Batch(self.values[part], self.times[part])
-
-    def position(self):
-        return {"rows": 7}
-
-    def close(self):
-        self.closed = True
-
-
-class FakeClock:
-    """Time that passes only while somebody sleeps."""
-
-    def __init__(self):
-        self.time, self.naps = 0.0, []
-
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.naps.append(seconds)
-        self.time += seconds
-
-
-def played(rows, speed, clock=None, **more):
-    clock = clock or FakeClock()
-    return PlayedFeed(
-        rows, COLUMNS, ("A", "C", "Z"), 1.0, speed, now=clock.now, sleep=clock.sleep, **more
-    )
-
-
-@pytest.mark.parametrize("speed", [0.0, 100.0, 1e6, 1.0])
-def test_no_row_is_lost_or_changed(speed):
-    rows = Rows()
-    batches = list(played(rows, speed).batches())
-    np.testing.assert_array_equal(np.concatenate([one.values for one in batches]), rows.values)
-    np.testing.assert_array_equal(np.concatenate([one.times for one in batches]), rows.times)
-
-
-def test_it_takes_as_long_as_the_speed_says():
-    clock = FakeClock()
-    for _ in played(Rows(1000), 100.0, clock).batches():
-        pass
-    assert clock.time == pytest.approx(10.0)
-    assert max(clock.naps) <= 0.11  # small steps: it can be seen, and be stopped
-
-
-def test_as_fast_as_possible_never_waits():
-    clock = FakeClock()
-    for _ in played(Rows(), 0.0, clock).batches():
-        pass
-    assert clock.naps == []
-
-
-def test_time_lost_in_between_is_caught_up():
-    clock = FakeClock()
-    for _ in played(Rows(1000), 100.0, clock).batches():
-        clock.time += 0.05  # somebody works on the rows
-    assert clock.time == pytest.approx(10.0, abs=0.1)
-
-
-def test_it_remembers_how_signals_went():
-    feed = played(Rows(1000), 1e3, every=250.0)
-    for _ in feed.batches():
-        pass
-    assert set(feed.course) == {"A", "C"}
-    assert list(feed.course["A"]) == [0.0, 750.0, 1500.0, 2250.0]
-    assert feed.last == {"A": 2997.0, "C": 2999.0}
-
-
-def test_the_rest_is_the_feeds_own():
-    rows = Rows()
-    feed = played(rows, 0.0)
-    assert (feed.clock, feed.missing, feed.problems) == ("naive", ("C",), {"late_rows": 1})
-    assert feed.position() == {"rows": 7}
-    feed.close()
-    assert rows.closed
 
 
 @pytest.mark.parametrize(
@@ -145,7 +52,12 @@ def session(time=None, active=(), feed=None):
         clock="elapsed", alarms=SimpleNamespace(active=active), health={}, problems={}
     )
     return SimpleNamespace(
-        last=last, monitor=monitor, name="test.csv", counts=SimpleNamespace(rows=5), feed=feed
+        last=last,
+        monitor=monitor,
+        name="test.csv",
+        counts=SimpleNamespace(rows=5),
+        source=feed,
+        trouble="",
     )
 
 
@@ -172,14 +84,17 @@ def test_lines_come_in_the_order_of_time():
 
 
 def test_the_picture_shows_signals_alarms_and_the_truth():
-    feed = played(Rows(), 0.0, every=250.0)
-    for _ in feed.batches():
-        pass
     out = io.StringIO()
     console = Console(file=out, width=120, markup=False, force_terminal=True, color_system=None)
-    with PlayedView(console, CHAPTERS, "elapsed", {"A": "mm"}, now=FakeClock().now) as view:
+    with PlayedView(console, CHAPTERS, "elapsed", {"A": "mm", "Z": ""}, now=lambda: 0.0) as view:
+        for k in range(4):
+            for second in (0, 150):
+                values = {"A": 999.0 * k, "B": 7.0}
+                view.tick(
+                    session(), SimpleNamespace(time=(300 * k + second) * SECOND, values=values)
+                )
         view.event(session(), "raised", alarm(120), "")
-        view.look(session(150, [alarm(120)], feed))
+        view.look(session(150, [alarm(120)], SimpleNamespace(status="reading", name="test.csv")))
     text = out.getvalue()
     assert text.index("attack begins") < text.index("raised")
     assert "▁▃▆█" in text

@@ -70,12 +70,22 @@ def test_nothing_is_wrong(plant, capsys):
     assert json.loads(capsys.readouterr().out)["alarms"] == []
 
 
+def test_times_as_people_write_them(plant, capsys):
+    day, begin = moment(plant, 195).split("T")
+    year, month, date = day.split("-")
+    end = moment(plant, 255).split("T")[1]
+    assert explain(plant, "--from", f"{date}.{month}.{year} {begin}", "--to", end, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["from"], said["to"]) == (moment(plant, 195), moment(plant, 254))
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--from", "yesterday"], "is not a time"),
+        (["--from", "yesterday"], "--from is 'yesterday', which is not a time"),
+        (["--to", "07:20"], "--to is '07:20', which does not say on which day"),
         (["--from", "2027-01-01"], "has no row in this stretch"),
-        (["--from", "17"], "does not fit this table"),
+        (["--from", "17"], "The span '--from 17' does not fit this table"),
         (["--to", "2026-01-01", "--from", "2026-01-02"], "ends before it begins"),
         (["--report", "/nowhere/x.html"], "There is no folder"),
     ],

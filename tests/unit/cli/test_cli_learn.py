@@ -156,7 +156,7 @@ def test_limits_from_a_second_recording(normal, out, capsys, tmp_path):
     assert model.watching.limits.false_alarm_every == 300 / model.preprocessing.every
     assert model.watching.fared.ticks == 2 * ROWS
     for words in (
-        "one false alarm expected in 5 min; the recording supports this",
+        "one false alarm in 5 min is to be expected; the recording is long enough to support that",
         "second recording of 20 min",
         f"moved by a factor of {model.watching.fared.factor:.2f}",
         "Guarded    1 signal without links is held against the usual range: flat",
@@ -187,7 +187,9 @@ def test_limits_that_are_refused(normal, out, arguments, words, capsys):
 
 def test_more_is_asked_than_the_recording_supports(normal, out, capsys):
     assert learn(normal, "--out", out, "--false-alarm-every", "1w") == 0
-    assert "the recording supports at most 5 min" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "one false alarm in 100 min is aimed at, but the recording is too short" in out
+    assert "to support more than 5 min: expect more of them" in out
 
 
 def test_the_published_method(normal, out, capsys):
@@ -372,7 +374,7 @@ def test_an_interrupt_leaves_nothing(tmp_path):
     time.sleep(1.0)
     assert run.poll() is None, "it was over before it could be interrupted"
     # Python drops an interrupt that falls into a callback of its import system: press again.
-    for _ in range(3):
+    for _ in range(6):
         run.send_signal(signal.SIGINT)
         try:
             shown, complaint = run.communicate(timeout=20)

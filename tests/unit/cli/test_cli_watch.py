@@ -8,13 +8,17 @@ import io
 import json
 import shutil
 import sys
-import types
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 from causewatch.cli import main
-from causewatch.monitor.state import StateFolder
+from causewatch.cli.watch_text import unwell_words
+from causewatch.monitor.health import STREAM
+from causewatch.streaming.source import Wanted
+from causewatch.streaming.sources.files import open_file_source
+from causewatch.streaming.store.sqlite import SqliteStore
 from small_plant import ROWS
 
 SIGNALS = ["S01", "S02", "S03", "S04", "S05"]
@@ -22,6 +26,12 @@ SIGNALS = ["S01", "S02", "S03", "S04", "S05"]
 
 def watch(plant, source, *arguments):
     return main(["watch", str(plant.model), str(source), *map(str, arguments)])
+
+
+def test_events_that_nobody_got_are_no_success(plant, capsys):
+    """Without a state they are gone."""
+    assert watch(plant, plant.test, "--sink", "http://127.0.0.1:1/x") == 1
+    assert "events are not delivered to http://127.0.0.1:1/" in capsys.readouterr().err
 
 
 def events(text):
@@ -45,8 +55,16 @@ def whole(plant, tmp_path_factory):
     return alarms.read_bytes(), scores.read_bytes()
 
 
+def history(state):
+    """The events in a store, as lines."""
+    store = SqliteStore(state, "watch")
+    found = [notice.to_json() + "\n" for notice in store.notices(0, 10_000)]
+    store.close()
+    return "".join(found).encode()
+
+
 def feed_stdin(monkeypatch, data):
-    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(data)))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
 
 
 def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
@@ -63,7 +81,12 @@ def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
     assert last["event"] == "cleared"
     assert last["onset"] <= last["raised_at"] < last["cleared_at"]
     assert last["causes"][0]["signal"] == "S02"
-    for words in (f"faulty.csv: {ROWS} rows", f"{ROWS} of 1 s", f"{len(raised)} raised"):
+    first, last = (plant.lines[k].split(",")[0] for k in (1, -1))
+    for words in (
+        f"faulty.csv: {ROWS} rows\n",
+        f"{ROWS} of 1 s, the first at {first}, the last at {last}; ",
+        f"Alarms     {len(raised)} raised about the plant",
+    ):
         assert words in shown.err
 
 
@@ -126,11 +149,11 @@ def test_standard_input(plant, whole, kind, tmp_path, monkeypatch, capsys):
         data = "\n".join(map(json.dumps, rows)).encode()
     feed_stdin(monkeypatch, data)
     if kind == "blocks":  # as a pipe may deliver them
-        from causewatch.cli import incoming
+        from causewatch.streaming.sources import lines
 
         pieces = [data[k : k + 777] for k in range(0, len(data), 777)]
         monkeypatch.setattr(
-            incoming.StdinText, "read", lambda self: pieces.pop(0) if pieces else b""
+            lines.StdinText, "read", lambda self, wait=0.0: pieces.pop(0) if pieces else b""
         )
     scores = tmp_path / "s.csv"
     assert watch(plant, "-", "--alarms", tmp_path / "a.jsonl", "--scores", scores) == 0
@@ -199,6 +222,12 @@ def test_a_cell_that_is_no_number_is_missing(plant, tmp_path, capsys):
     assert said["problems"] == {"text_cells": 10, "infinite": 10}
     assert {"S01", "S02"} <= set(said["health"])
     assert said["ticks"] == ROWS
+    assert watch(plant, source, "--alarms", tmp_path / "a.jsonl") == 0
+    lines = events((tmp_path / "a.jsonl").read_text())
+    raised = [one for one in lines if one["event"] == "raised" and one["kind"] == "health"]
+    assert said["health_alarms_raised"] == len(raised) >= 2
+    health = capsys.readouterr().out.split("Health     ")[1].splitlines()[0]
+    assert health.startswith(f"{len(raised)} alarms raised: S01 missing (over), S02 missing (over)")
 
 
 def test_garbage_among_json_lines(plant, tmp_path, capsys):
@@ -220,9 +249,34 @@ def test_what_is_missing_is_said_once_and_watched_without(plant, tmp_path, capsy
     assert watch(plant, source, "--alarms", tmp_path / "a.jsonl") == 0
     shown = capsys.readouterr()
     assert "1 of the 5 signals is not in less.csv: S05" in sentence(shown)
-    assert "S05 missing" in shown.out
+    assert "Health     1 alarm raised: S05 missing\n" in shown.out  # it still is
     raised = events((tmp_path / "a.jsonl").read_text())
     assert {one["signals"].popitem()[0] for one in raised if one["kind"] == "health"} == {"S05"}
+
+
+def test_silence_has_words_in_the_summary():
+    counts = SimpleNamespace(
+        health={STREAM: dict.fromkeys(["silent", "rate_wrong"]), "A, b": {"stale": None}},
+        unwell={STREAM: "rate_wrong"},
+    )
+    assert unwell_words(counts) == [
+        "no rows come (over) and rows come at another rate",
+        "'A, b' stale (over)",
+    ]
+
+
+@pytest.mark.parametrize("key", ["model", "source"])
+def test_files_that_a_configuration_names_must_be_there(plant, key, tmp_path, capsys):
+    lines = {"model": plant.model, "source": plant.test, key: "line1.any"}
+    config = tmp_path / "plant.toml"
+    config.write_text("".join(f'{name} = "{path}"\n' for name, path in lines.items()))
+    line = 1 + list(lines).index(key)
+    for more in ([], ["--check"]):
+        assert main(["watch", "--config", str(config), *more]) == 2
+        assert sentence(capsys.readouterr()) == (
+            f'causewatch: plant.toml, line {line}: {key} is "line1.any", but there is no file'
+            f" {str(tmp_path / 'line1.any')!r}; paths are relative to this configuration."
+        )
 
 
 @pytest.mark.parametrize(
@@ -265,6 +319,7 @@ def test_a_header_alone_is_a_short_watch(plant, tmp_path, capsys):
 def test_what_is_refused(plant, tmp_path, capsys):
     there = tmp_path / "there.jsonl"
     there.write_text("precious")
+    (tmp_path / "empty").mkdir()
     copy = tmp_path / "copy.csv"
     shutil.copy(plant.test, copy)
     for arguments, words in [
@@ -277,7 +332,7 @@ def test_what_is_refused(plant, tmp_path, capsys):
         ((plant.test, "--per-signal"), "name that file, too"),
         (("-", "--follow"), "Standard input is followed anyway"),
         ((tmp_path / "nowhere.csv",), "There is no file"),
-        ((tmp_path,), "is a folder"),
+        ((tmp_path / "empty",), "there is none with rows in it"),
         ((plant.test, "--ignore", "Nothing"), "There is no column 'Nothing'"),
         ((plant.test, "--time", "Nothing"), "There is no column 'Nothing'"),
         ((plant.test, "--state", there), "is a file; name a folder"),
@@ -314,7 +369,7 @@ def test_a_watch_goes_on_where_it_stopped(plant, whole, tmp_path, capsys):
         assert watch(plant, source, *files) == 0
     assert "0 rows after the first 700" in capsys.readouterr().out
     assert (tmp_path / "a.jsonl").read_bytes() == whole[0]
-    assert (state / "alarms.jsonl").read_bytes() == whole[0]
+    assert history(state) == whole[0]
     # The last tick stays open until a later row closes it, if there is more than one row in it.
     assert (tmp_path / "s.csv").read_bytes() == whole[1]
 
@@ -325,16 +380,16 @@ def test_what_was_written_after_the_last_save_is_found_again(plant, whole, tmp_p
     files = ["--alarms", tmp_path / "a.jsonl", "--scores", tmp_path / "s.csv", "--state", state]
     source.write_text("".join(plant.lines[:215]))
     assert watch(plant, source, *files) == 0
-    early = (state / "state.zip").read_bytes()
+    early = (state / "watch.db").read_bytes()
     source.write_text("".join(plant.lines))
     assert watch(plant, source, *files) == 0
-    (state / "state.zip").write_bytes(early)
-    with (state / "alarms.jsonl").open("a") as file:
+    (state / "watch.db").write_bytes(early)
+    with (tmp_path / "a.jsonl").open("a") as file:
         file.write('{"id": "cut sho')
     assert watch(plant, source, *files) == 0
     assert (tmp_path / "a.jsonl").read_bytes() == whole[0]
     assert (tmp_path / "s.csv").read_bytes() == whole[1]
-    assert (state / "alarms.jsonl").read_bytes() == whole[0]
+    assert history(state) == whole[0]
 
 
 def test_another_file_is_watched_from_its_beginning(plant, whole, tmp_path, capsys):
@@ -349,7 +404,7 @@ def test_another_file_is_watched_from_its_beginning(plant, whole, tmp_path, caps
     capsys.readouterr()
     tuesday.write_text("".join(plant.lines[:1] + plant.lines[400:450]))  # same name, other content
     assert watch(plant, tuesday, *files) == 0
-    assert "tuesday.csv: 50 rows," in capsys.readouterr().out
+    assert "tuesday.csv: 50 rows\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["json", "gzip", "utf16"])
@@ -387,29 +442,17 @@ def test_a_table_goes_on_after_its_last_row(plant, tmp_path, capsys):
 
 def test_the_first_rows_of_a_growing_file_are_not_lost(plant, tmp_path):
     """A watch may be stopped while it waits to know the columns, and before."""
-    from causewatch.cli.batches import Reading
-    from causewatch.cli.feeds import open_feed
-
     path = tmp_path / "log.csv"
     taken, after = [], {}
     for stop in (1, 2, 3, 4, 8):
         path.write_text("".join(plant.lines[:stop]))
-        feed = open_feed(
-            str(path),
-            SIGNALS,
-            Reading(),
-            counted=False,
-            interval=1.0,
-            follow=stop != 2,
-            after=after,
-        )
-        for k, batch in enumerate(feed.batches()):
-            taken += batch.times.tolist()
-            if k == 1:
-                break
-        after = feed.position()
-        feed.close()
-        assert feed.clock in ("naive", None, "elapsed")
+        source = open_file_source(str(path), Wanted(tuple(SIGNALS), 1.0), follow=stop != 2)
+        source.open(after)
+        for _ in range(2):
+            taken += source.poll(0.0).times.tolist()
+        after = source.position()
+        source.close()
+        assert source.clock in ("naive", None, "elapsed")
     assert len(taken) == 7
 
 
@@ -421,17 +464,19 @@ def test_a_state_of_another_model_or_a_damaged_one(plant, tmp_path, capsys):
     capsys.readouterr()
     assert main(["watch", str(other), str(plant.test), "--state", str(state)]) == 2
     assert "belongs to another model" in sentence(capsys.readouterr())
-    whole = (state / "state.zip").read_bytes()
-    (state / "state.zip").write_bytes(whole[: len(whole) // 2])
+    whole = (state / "watch.db").read_bytes()
+    (state / "watch.db").write_bytes(b"no database" * 1000)
     assert watch(plant, plant.test, "--state", state) == 2
-    assert "state.zip" in sentence(capsys.readouterr())
-    (state / "state.zip").write_bytes(whole)
-    folder = StateFolder(state)
-    saved = folder.load()
+    assert "watch.db" in sentence(capsys.readouterr())
+    assert (state / "watch.db").read_bytes() == b"no database" * 1000
+    (state / "watch.db").write_bytes(whole)
+    store = SqliteStore(state, "watch")
+    saved = store.load()
     del saved.monitor["health"]
-    folder.save(saved)
+    store.save(saved, [])
+    store.close()
     assert watch(plant, plant.test, "--state", state) == 2
-    assert "start with an empty --state folder" in sentence(capsys.readouterr())
+    assert "start with an empty --state" in sentence(capsys.readouterr())
 
 
 def test_what_does_not_come_again_is_not_taken_back(plant, tmp_path, monkeypatch, capsys):
@@ -440,15 +485,14 @@ def test_what_does_not_come_again_is_not_taken_back(plant, tmp_path, monkeypatch
     files = ["--alarms", alarms, "--scores", scores, "--state", state]
     feed_stdin(monkeypatch, "".join(plant.lines[:215]).encode())
     assert watch(plant, "-", *files) == 0
-    early = (state / "state.zip").read_bytes()
+    early = (state / "watch.db").read_bytes()
     feed_stdin(monkeypatch, "".join([plant.lines[0], *plant.lines[215:400]]).encode())
     assert watch(plant, "-", *files) == 0
-    (state / "state.zip").write_bytes(early)  # as after a kill
-    written = [path.read_bytes() for path in (alarms, scores, state / "alarms.jsonl")]
+    (state / "watch.db").write_bytes(early)  # as after a kill
+    written = scores.read_bytes()
     feed_stdin(monkeypatch, "".join([plant.lines[0], *plant.lines[400:420]]).encode())
     assert watch(plant, "-", *files) == 0
-    for path, before in zip((alarms, scores, state / "alarms.jsonl"), written, strict=True):
-        assert path.read_bytes().startswith(before)
+    assert scores.read_bytes().startswith(written)
 
 
 def test_a_file_that_became_shorter_is_added_to(plant, tmp_path, capsys):
@@ -469,11 +513,7 @@ def test_a_file_that_became_shorter_is_added_to(plant, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("kind", ["same header", "other order", "no header"])
-def test_a_followed_file_is_replaced(kind, plant, tmp_path, monkeypatch):
-    from causewatch.cli.batches import Reading
-    from causewatch.cli.feeds import open_feed
-
-    monkeypatch.setattr("causewatch.cli.incoming.WAIT", 0.0)
+def test_a_followed_file_is_replaced(kind, plant, tmp_path):
     path, other = tmp_path / "log.csv", tmp_path / "new.csv"
     path.write_text("".join(plant.lines[:10]))
     rows = [line.strip().split(",") for line in (plant.lines[0], *plant.lines[10:20])]
@@ -482,22 +522,24 @@ def test_a_followed_file_is_replaced(kind, plant, tmp_path, monkeypatch):
     if kind == "no header":
         rows = rows[1:]
     other.write_text("".join(",".join(row) + "\n" for row in rows))
-    said = {"counted": False, "interval": 1.0}
-    feed = open_feed(str(path), SIGNALS, Reading(), follow=True, **said)
+    source = open_file_source(str(path), Wanted(tuple(SIGNALS), 1.0), follow=True)
+    source.open({})
     found = []
-    for k, batch in enumerate(feed.batches()):
-        found += batch.values.tolist()
-        if k == 1:
+    for k in range(60):
+        found += source.poll(0.01).values.tolist()
+        if k == 4:
             path.unlink()
-            feed.position()  # there is no file at present
-        if k == 2:
-            other.replace(path)
+            source.position()  # there is no file at present
         if k == 8:
+            other.replace(path)
+        if len(found) == 19:
             break
-    after = feed.position()
-    feed.close()
-    assert after["bytes"] == path.stat().st_size
+    after = source.position()
+    source.close()
     expected = pl.read_csv(plant.test).select(SIGNALS).rows()[:19]
     assert [tuple(row) for row in found] == expected
-    assert after["rows"] == 19
-    assert feed.problems == {}
+    assert source.problems == {}
+    again = open_file_source(str(path), Wanted(tuple(SIGNALS), 1.0), follow=True)
+    again.open(after)
+    assert sum(len(again.poll(0.01)) for _ in range(10)) == 0
+    again.close()

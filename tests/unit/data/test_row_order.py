@@ -123,3 +123,27 @@ def test_a_recording_that_changes_its_interval_is_noted(write, noted, monkeypatc
     fast = run(START, 600)
     table = table_of(write, fast + run(fast[-1] + timedelta(seconds=60), 300, 60))
     assert noted(table) == {"gaps": 300, "short_stretches": 300}
+
+
+@pytest.mark.parametrize("row", [1, 10, 19])
+def test_a_single_time_in_the_far_future_is_dropped(write, noted, row):
+    moments = run(START, 20)
+    moments[row] = datetime(2100, 1, 1)
+    table = table_of(write, moments)
+    assert table.values[:, 0].tolist() == [k for k in range(20) if k != row]
+    assert table.starts.tolist() == [0]
+    assert noted(table) == {"odd_times": 1}
+
+
+def test_a_recording_that_goes_on_years_later_is_kept(write, noted):
+    table = table_of(write, run(START, 20) + run(START + timedelta(days=800), 20))
+    assert len(table) == 40
+    assert table.starts.tolist() == [0, 20]
+    assert noted(table) == {"gaps": 1}
+
+
+def test_years_between_rows_that_come_yearly_are_no_odd_times(write, noted):
+    years = [*range(1930, 1970), 1972, *range(1973, 1990)]
+    table = table_of(write, [datetime(year, 1, 1) for year in years])
+    assert len(table) == len(years)
+    assert noted(table) == {}

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from causewatch.data import format_duration, parse_duration, parse_span, spans
+from causewatch.data.spans import parse_ends
 from causewatch.errors import SettingError
 
 
@@ -68,6 +69,40 @@ def test_no_spans(text):
 def test_spans_must_fit_the_clock(text, clock):
     with pytest.raises(SettingError, match="does not fit"):
         parse_span(text).bounds(clock)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "span"),
+    [("2015-12-22T16:00", None, "2015-12-22T16:00.."), (None, "90", "..90"),
+     ("row 3", "row 7", "row 3..row 7"),
+     ("22.12.2015 16:00", "17:30", "2015-12-22T16..2015-12-22T17:30"),
+     ("12/22/2015 4 PM", "5:30 PM", "2015-12-22T16..2015-12-22T17:30"),
+     ("3.4.2015", None, "2015-04-03.."),
+     ("2015-12-22T16:00Z", "17:00", "2015-12-22T16:00Z..2015-12-22T17:00Z"),
+     ("22.12.2015 16:00 +01:00", None, "2015-12-22T15:00Z..")],
+)  # fmt: skip
+def test_ends_given_by_themselves(begin, end, span):
+    found, wanted = parse_ends(begin, end, ("--from", "--to")), parse_span(span)
+    assert (found.start, found.end) == (wanted.start, wanted.end)
+
+
+def test_no_end_is_everything():
+    assert parse_ends(None, None, ("--from", "--to")) == spans.Span("", None, None)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "message"),
+    [("17.11.2026 07:09", "soon", "--to is 'soon', which is not a time;"),
+     ("07:09", "07:20", "--from is '07:09', which does not say on which day;"),
+     ("03/04/2026", None, "--from is '03/04/2026', which could be one of two days;"),
+     ("40.40.2026", None, "--from is '40.40.2026', which is not a time;"),
+     ("17.11.2026 07:09", "07:01", "The span '--from 17.11.2026 07:09 --to 07:01' ends before"),
+     ("5", "2026-01-01", "The two ends of the span '--from 5 --to 2026-01-01' are not of")],
+)  # fmt: skip
+def test_ends_that_are_none(begin, end, message):
+    with pytest.raises(SettingError) as found:
+        parse_ends(begin, end, ("--from", "--to"))
+    assert str(found.value).startswith(message)
 
 
 def test_examples():

@@ -267,6 +267,41 @@ def test_a_gap_begins_a_new_stretch():
     assert target.problems == {"gaps": 1}
 
 
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("after", ["in order", "late", "1970", "nothing"])
+def test_a_single_time_in_the_far_future_costs_itself_only(after, saved):
+    target = intake()
+    ticks = feed(target, [[k, k] for k in range(5)], map(at, range(5)))
+    ticks += target.row([99, 99], datetime(2100, 1, 1))
+    if saved:
+        state, target = target.snapshot(), intake()
+        target.restore(state)
+    expected = list(range(5))
+    if after != "nothing":
+        if after == "late":
+            ticks += target.row([-1, -1], at(2))
+        if after == "1970":
+            ticks += target.row([-1, -1], datetime(1970, 1, 1))
+        ticks += feed(target, [[k, k] for k in range(5, 30)], map(at, range(5, 30)))
+        expected = list(range(30))
+    ticks += target.flush()
+    assert [tick.values[0] for tick in ticks] == expected
+    assert [tick.new_stretch for tick in ticks] == [True] + [False] * (len(expected) - 1)
+    late = {"late_rows": 1} if after in ("late", "1970") else {}
+    assert target.problems == {"odd_times": 1, **late}
+
+
+def test_rows_far_ahead_every_now_and_then_do_not_hide_a_clock_set_back():
+    target = intake()
+    feed(target, [[k, k] for k in range(100, 120)], map(at, range(100, 120)))
+    times = [datetime(2100, 1, 1) if k % 7 == 3 else at(k) for k in range(60)]
+    feed(target, [[k, k] for k in range(60)], times)
+    target.flush()
+    assert target.problems["clock_jumps"] == 1
+    assert target.problems["odd_times"] == sum(time.year == 2100 for time in times)
+    assert "late_rows" not in target.problems
+
+
 @pytest.mark.parametrize("wrong", [datetime(1970, 1, 1), datetime(2100, 1, 1)])
 def test_a_clock_that_jumps_far_begins_a_new_stretch_and_is_reported(wrong):
     target = intake()
@@ -326,7 +361,7 @@ def test_one_gap_says_nothing_about_the_pace():
 # As learning does it
 
 STEPS = [0.0, 0.1, 0.9, 1.0, 1.0, 1.0, 1.0, 1.1, 2.0, 4.9, 5.1, 9.0, -1.0, -3.0, -30.0, 40.0,
-         3600.0, -3600.0, 3599.0, -3599.0]  # fmt: skip
+         3600.0, -3600.0, 3599.0, -3599.0, 4e7, -4e7, 3.1e7, -3.1e7, 8e7]  # fmt: skip
 BEGINNINGS = [START, datetime(2024, 10, 27, 2, 30), datetime(2024, 3, 31, 1, 30)]
 
 
@@ -337,6 +372,7 @@ def streams(draw):
     rough = draw(st.booleans())
     step = st.sampled_from(STEPS) if rough else st.sampled_from([1.0, 1.0, 1.0, 0.9, 1.1])
     odd = draw(st.lists(st.tuples(st.integers(0, rows - 1), step), max_size=20))
+    years = draw(st.dictionaries(st.integers(0, rows - 1), st.sampled_from([-3, -1, 2, 74])))
     steps = np.ones(rows)
     for place, size in odd:
         steps[place] = size
@@ -345,6 +381,8 @@ def streams(draw):
     values[rng.random(values.shape) < draw(st.sampled_from([0.0, 0.1, 0.5]))] = np.nan
     begin = draw(st.sampled_from(BEGINNINGS))
     times = [begin + timedelta(milliseconds=round(1000 * s)) for s in np.cumsum(steps)]
+    if rough:
+        times = [time + timedelta(days=365 * years.get(k, 0)) for k, time in enumerate(times)]
     return times, values, draw(st.sampled_from([1.0, 2.0, 5.0]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -353,8 +354,26 @@ def test_acknowledging_is_remembered_with_name_time_and_comment():
     alarm = stream.policy.alarm(id)
     assert alarm.acknowledged.at == 7
     assert [remark.text for remark in alarm.comments] == ["on it", "valve"]
+    with pytest.raises(SettingError, match=r"was acknowledged by Ada already \(row 0\)"):
+        stream.policy.acknowledge(id, by="Cy", at=9)
+    assert stream.policy.alarm(id).acknowledged.by == "Ada"
+
+
+def test_an_alarm_that_is_over_can_be_acknowledged():
+    stream = Stream()
+    id = stream.raise_one()
     stream.tick(times=5)
     assert stream.policy.acknowledge(id, by="Cy", at=9).acknowledged[0].cleared_at == 6
+
+
+def test_an_alarm_that_is_opened_again_has_to_be_seen_again():
+    stream = Stream(clear_after=2, merge_within=4)
+    id = stream.raise_one()
+    stream.policy.acknowledge(id, by="Ada", at=1)
+    stream.tick(times=4)
+    assert [one for *_, one in stream.tick(a=2.0)] == [id]
+    assert stream.policy.alarm(id).acknowledged is None
+    assert stream.policy.acknowledge(id, by="Bob", at=20).acknowledged[0].acknowledged.by == "Bob"
 
 
 def test_comments_do_not_grow_without_bound():
@@ -858,7 +877,8 @@ def lived(policy, life, start):
         elif act == "undo" and policy.marks:
             events.append(policy.undo_normal(policy.marks[0].alarm, by="Ada", at=k))
         elif act == "ack" and known:
-            events.append(policy.acknowledge(known[0], by="Ada", at=k, comment="seen"))
+            with suppress(SettingError):  # it has been already
+                events.append(policy.acknowledge(known[0], by="Ada", at=k, comment="seen"))
         elif act == "shelve" and known:
             events.append(policy.shelve(known[0], until=k + 4, by="Ada", at=k))
         elif act == "normal" and known and policy.alarm(known[0]).kind == "anomaly":
@@ -911,18 +931,38 @@ def test_nothing_of_a_track_is_lost_in_its_state():
     track = Track(stream.policy.alarm(id), 3, 0)
     arrays = {"member", "evidence", "raw"}
     words = {"problem": "frozen", "demoted": "drifted", "dirty": True}
-    counters = sorted(set(Track.__slots__) - arrays - set(words) - {"alarm"})
+    kept = set(Track.__slots__) - {"written"}  # which is made of all the others
+    counters = sorted(kept - arrays - set(words) - {"alarm"})
     for name, value in (words | {name: k + 1 for k, name in enumerate(counters)}).items():
         setattr(track, name, value)
     track.member[:] = [True, False, True]
     track.evidence[:], track.raw[:] = [0.1, NAN, NAN], [0.3, NAN, 0.7]
     state = json.loads(json.dumps(track.snapshot(NAMES), allow_nan=False))
     back = Track.restored(state, NAMES)
-    for name in Track.__slots__:
+    assert json.loads(track.remembered(NAMES)) == state
+    for name in kept:
         if name in arrays:
             np.testing.assert_array_equal(getattr(back, name), getattr(track, name))
         else:
             assert getattr(back, name) == getattr(track, name)
+
+
+def test_what_is_kept_of_a_remembered_alarm_follows_what_people_do():
+    stream = Stream()
+    id = stream.raise_one(a=2.0)
+    stream.tick(0.1, times=20)
+    policy = stream.policy
+    assert policy.recent[0].id == id
+    before = policy.snapshot()["recent"]
+    assert policy.snapshot()["recent"] == before
+    policy.comment(id, by="Ann", at=99, text="valve")
+    policy.acknowledge(id, by="Bo", at=100)
+    (text,) = policy.snapshot()["recent"]
+    other = fresh()
+    other.restore(json.loads(json.dumps(policy.snapshot())))
+    assert other.alarm(id) == policy.alarm(id)
+    assert other.alarm(id).acknowledged.by == "Bo"
+    assert "valve" in text
 
 
 def test_a_state_of_another_model_stream_or_layout_and_a_damaged_one_are_refused():

@@ -1,0 +1,1 @@
+"""Long proofs that the service survives: kills, brokers, hostile messages, hours of rows."""

@@ -1,0 +1,1 @@
+"""Who is let in to the dashboard, what they may do, and what they did."""

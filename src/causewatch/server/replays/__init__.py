@@ -1,0 +1,1 @@
+"""What-if replays of recordings, each in a process of its own beside the watch."""

@@ -1,0 +1,112 @@
+"""What a watch has seen so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from causewatch.data import format_time
+from causewatch.monitor import Alarm, Monitor, Tick
+from causewatch.monitor.alarms import Event
+from causewatch.streaming.source import Source
+
+__all__ = ["DROPPED", "LOST", "Counts"]
+
+DROPPED = (
+    "bad_lines",
+    "bad_messages",
+    "bad_times",
+    "compressed",
+    "late_rows",
+    "not_a_row",
+    "not_json",
+    "not_sparkplug",
+    "odd_times",
+    "retained",
+    "too_deep",
+    "too_large",
+)
+"""Kinds of problems that cost a row which was there."""
+LOST = ("lost_messages", "lost_rows", "missed_polls", "overflow", "perhaps_lost_rows")
+"""Kinds of rows that never came, or were too many."""
+
+
+class Counts:
+    """Rows, ticks, alarms and problems of one run.
+
+    Parameters
+    ----------
+    monitor, source
+        What problems are asked from.
+    """
+
+    def __init__(self, monitor: Monitor, source: Source) -> None:
+        self._monitor = monitor
+        self._source = source
+        self._before = dict(monitor.problems)  # those of earlier runs
+        self.rows_before = 0  # of earlier runs
+        self.rows = 0
+        self.ticks = 0
+        self.judged = 0
+        self.alarm_ticks = 0
+        self.alarms = 0  # raised about the plant
+        self.health_alarms = 0  # raised about signals, or about the rows as a whole
+        self.health: dict[str, dict[str, None]] = {}  # what was wrong, by signal
+        self.first: int | None = None
+        self.last: int | None = None
+
+    def tick(self, tick: Tick) -> None:
+        """One more tick."""
+        self.ticks += 1
+        self.judged += tick.score is not None
+        self.alarm_ticks += tick.alarm
+        if self.first is None:
+            self.first = tick.time
+        self.last = tick.time
+
+    def event(self, event: Event, alarm: Alarm) -> None:
+        """Something happened to an alarm."""
+        if alarm.kind == "health":
+            self.health_alarms += event == "raised"
+            if event in ("raised", "updated") and alarm.problem:
+                for name in alarm.signals:
+                    self.health.setdefault(name, {})[alarm.problem] = None
+        elif event == "raised":
+            self.alarms += 1
+
+    @property
+    def unwell(self) -> dict[str, str | None]:
+        """What is wrong at present, by signal: as far as there is an alarm about it."""
+        active = self._monitor.alarms.active
+        return {name: one.problem for one in active if one.kind == "health" for name in one.signals}
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """What was wrong with rows in this run, by kind."""
+        found = {
+            kind: count - self._before.get(kind, 0)
+            for kind, count in self._monitor.problems.items()
+        }
+        for kind, count in self._source.problems.items():
+            found[kind] = found.get(kind, 0) + count
+        return {kind: count for kind, count in sorted(found.items()) if count}
+
+    def to_dict(self, seconds: float, ended: bool) -> dict[str, Any]:
+        """The summary as plain data."""
+        clock, every = self._monitor.clock, self._monitor.model.preprocessing.every
+        return {
+            "event": "ended" if ended else "interrupted",
+            "rows": self.rows,
+            "ticks": self.ticks,
+            "ticks_judged": self.judged,
+            "first": None if self.first is None else format_time(self.first, clock),
+            "last": None if self.last is None else format_time(self.last, clock),
+            "alarms_raised": self.alarms,
+            "health_alarms_raised": self.health_alarms,
+            "alarms_on": sum(alarm.kind == "anomaly" for alarm in self._monitor.alarms.active),
+            "under_alarm_s": self.alarm_ticks * every,
+            "under_alarm_share": self.alarm_ticks / self.ticks if self.ticks else 0.0,
+            "health": {name: list(what) for name, what in self.health.items()},
+            "problems": self.problems,
+            "dropped_rows": sum(self.problems.get(kind, 0) for kind in DROPPED),
+            "seconds": round(seconds, 3),
+        }

@@ -1,0 +1,486 @@
+"""`Watch`: rows from a source, through the monitor, into the store, on to whoever wants to know.
+
+One thread does all of it. Between two batches of rows it writes, in one transaction of the store,
+the state of the monitor, where the source stands, and the events of alarms these rows led to. Only
+then are rows acknowledged and events told. So a kill at any moment loses nothing that was told, and
+tells nothing twice.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict
+from functools import partial
+from typing import Any, TypeVar
+
+from causewatch.data import Clock
+from causewatch.data.table import NANOSECONDS
+from causewatch.errors import CausewatchError, StreamError, listing
+from causewatch.monitor import Alarm, Monitor, Tick
+from causewatch.monitor.actions import act
+from causewatch.monitor.alarms import Event
+from causewatch.monitor.state import WRONG_PARTS
+from causewatch.streaming.backoff import Backoff
+from causewatch.streaming.counts import Counts
+from causewatch.streaming.courier import Courier, stop_all
+from causewatch.streaming.feeding import take
+from causewatch.streaming.reports import Reports
+from causewatch.streaming.scores import ScoreFile
+from causewatch.streaming.silence import Silence
+from causewatch.streaming.sink import Sink, Status
+from causewatch.streaming.source import Batch, Source
+from causewatch.streaming.standing import Standing
+from causewatch.streaming.store.base import Checkpoint, Retention, Store
+from causewatch.streaming.views import Observer, View
+
+__all__ = ["Watch"]
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+WAIT = 0.2
+"""Seconds to wait for rows at a time."""
+SAVE_EVERY: Mapping[str, float] = {"replayed": 10.0, "redelivered": 0.2, "lost": 2.0}
+"""Seconds between two checkpoints, by what the source guarantees: rows that can be read again cost
+only the time to do so, unacknowledged ones pile up at whoever sends them."""
+SHARE = 0.2
+"""Share of the time that checkpoints may take where rows wait to be acknowledged."""
+LOOK_EVERY, STATUS_EVERY, FORGET_EVERY = 0.5, 0.5, 600.0
+"""Seconds between two looks for what people ask, two reports on how it stands, two times of
+forgetting."""
+ANSWER_EVERY = 0.2
+"""Seconds between two looks for what people ask when that is all there is to do."""
+FORGET_PARTS = 20
+"""Parts in which history is forgotten at a time; the rest waits for the next time."""
+ENOUGH = 20
+"""Rows after which a signal that has not come is said to be missing: some tags come later."""
+IN_MEMORY = Retention(events=10_000)
+"""History of a watch that keeps no state."""
+PATIENCE = 5.0
+"""Seconds that sinks have at the end to deliver what is left."""
+
+
+class Watch:
+    """A monitor at work.
+
+    Parameters
+    ----------
+    monitor
+        What judges the rows.
+    source
+        Where they come from.
+    store
+        What is not to be forgotten; locked by the caller.
+    name
+        What the watch is called.
+    keep
+        Whether the state is kept, so that a later run can go on. Otherwise only events are stored.
+    saved
+        The state to go on from, which the monitor has been restored to.
+    sinks
+        Where events go.
+    views, observers
+        Who looks on.
+    scores
+        File of scores, not begun.
+    reports
+        Pages about alarms.
+    retention
+        How much history is kept.
+    silence
+        When it is an alarm that no rows come; never by default.
+    now, wall
+        The time in seconds: any that never goes back, and since 1970.
+    """
+
+    def __init__(
+        self,
+        monitor: Monitor,
+        source: Source,
+        store: Store,
+        *,
+        name: str = "watch",
+        keep: bool = False,
+        saved: Checkpoint | None = None,
+        sinks: Sequence[Sink] = (),
+        views: Sequence[View] = (),
+        observers: Sequence[Observer] = (),
+        scores: ScoreFile | None = None,
+        reports: Reports | None = None,
+        retention: Retention | None = None,
+        silence: Silence | None = None,
+        now: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.monitor = monitor
+        self.source = source
+        self.name = name
+        self.counts = Counts(monitor, source)
+        self.last: Tick | None = None
+        self.views = tuple(views)
+        self.couriers = tuple(Courier(sink, store) for sink in sinks)
+        self._standing = Standing(
+            name, monitor, source, self.counts, self.couriers, observers, wall
+        )
+        self.trouble = ""  # why the store takes nothing, while it does not
+        self.ended = False  # whether there are no more rows, and people are still answered
+        self._store = store
+        self._keep = keep
+        self._saved = saved
+        self._observers = tuple(observers)
+        self._scores = scores
+        self._reports = reports
+        self._retention = retention or Retention() if keep else IN_MEMORY
+        self._silence = silence or Silence()
+        self._now, self._wall = now, wall
+        self._stop = threading.Event()
+        # Until there is a tick, what people do happens at the last one of the earlier run.
+        self._time = int(saved.monitor["time"] or 0) if saved is not None else 0
+        self._told: list[tuple[Event, Alarm, dict[str, Any]]] = []  # not yet in the store
+        self._whole = True  # whether every row polled has gone through the monitor
+        self._behind = False  # whether rows have been taken since the last checkpoint
+        self._known = False  # whether it was said which signals the source does not have
+        self._score_bytes = 0  # of the file of scores that belong to the state
+        self._cost = 0.0  # seconds that the last checkpoint took
+        self.started = self._saved_at = self._looked_at = self._said_at = self._forgot_at = now()
+
+    @property
+    def stop(self) -> bool:
+        """Whether it is to end; may be set at any time, also by a signal handler."""
+        return self._stop.is_set()
+
+    @stop.setter
+    def stop(self, wanted: bool) -> None:
+        if wanted:
+            self._stop.set()
+        else:
+            self._stop.clear()
+
+    @property
+    def undelivered(self) -> int:
+        """Events that sinks have not got."""
+        return sum(courier.waiting for courier in self.couriers)
+
+    @property
+    def store(self) -> Store:
+        """What is not to be forgotten; others may ask it about alarms, and leave requests there."""
+        return self._store
+
+    @property
+    def last_time(self) -> int | None:
+        """When the last tick was, be it in an earlier run; None if there never was any."""
+        if self.last is not None:
+            return self.last.time
+        before = None if self._saved is None else self._saved.monitor["time"]
+        return None if before is None else int(before)
+
+    @property
+    def seconds(self) -> float:
+        """For how long it has been running."""
+        return self._now() - self.started
+
+    def run(self, stay: Callable[[], None] | None = None) -> bool:
+        """Watch until the source ends or `stop` is set; gives whether it ended.
+
+        Parameters
+        ----------
+        stay
+            Where given, it is called when the source has ended, and then what people ask about
+            alarms is answered until `stop` is set.
+        """
+        ended = False
+        self._begin()
+        try:
+            while not self.stop and not ended:
+                began = self._now()
+                batch = self.source.poll(WAIT)
+                ended = self.source.ended
+                if len(batch):
+                    self._silence.heard()
+                elif self._silence.waited(self._now() - began) and not ended:
+                    self._say_that_it_is_silent()
+                self._take(batch)
+            if ended and not self._keep:
+                # With a state the source may be gone on with later, and the open tick with it.
+                tick = self.monitor.flush()
+                for one in tick.all if tick.complete else ():
+                    self._judged(one)
+            self._look_for_requests()
+            self._save()
+            self._flush_scores()
+            if ended and stay is not None:
+                self.ended = True
+                stay()
+                self._answer_until_stopped()
+        finally:
+            self._close()
+        return ended
+
+    def _answer_until_stopped(self) -> None:
+        """No rows come any more, but people still look at what there was."""
+        while not self._stop.wait(ANSWER_EVERY):
+            self._look_for_requests()
+            if self._told:
+                self._save()
+            self._standing.tell(self.last, self.trouble)
+            for view in self.views:
+                view.look(self)
+
+    # Beginning and end
+
+    def _begin(self) -> None:
+        """Open everything, the source where the saved state stands."""
+        saved = self._saved
+        after: dict[str, Any] = {}
+        if saved is not None and saved.source.get("name") == self.source.name:
+            after = saved.source["position"]
+        try:
+            self.source.open(after)
+            if saved is not None and self._goes_on(after):
+                self.counts.rows_before = saved.counts.get("rows", 0)
+            written = self._written(after)
+            if self._keep:
+                self._save()  # what is begun from now on belongs to this state
+            if self._scores is not None:
+                self._scores.begin(*written)
+            for courier in self.couriers:
+                courier.start()
+            self._store.expect([courier.sink.name for courier in self.couriers])
+        except BaseException:
+            self._whole = False
+            self._close()
+            raise
+
+    def _written(self, after: Mapping[str, Any]) -> tuple[int | None, bool]:
+        """How much of the file of scores belongs to the state, and whether the rest comes again."""
+        size = None
+        if self._scores is not None and self._saved is not None:
+            size = self._saved.outputs.get(str(self._scores.path.absolute()))
+        self._score_bytes = size or 0
+        return size, self.source.guarantee != "lost" and self._goes_on(after)
+
+    def _goes_on(self, after: Mapping[str, Any]) -> bool:
+        """Whether the source begins exactly where the saved state stands."""
+        return bool(after) and self.source.position() == after
+
+    def _close(self) -> None:
+        """Close everything, whatever becomes of the rest."""
+        with ExitStack() as last_first:
+            if self._scores is not None:
+                last_first.callback(self._scores.close)
+            if self._reports is not None:
+                last_first.callback(self._reports.close)
+            last_first.callback(lambda: self._standing.observe(self.status()))
+            last_first.callback(stop_all, self.couriers, PATIENCE if self._whole else 0.0)
+            last_first.callback(self.source.close)
+
+    # Rows
+
+    def _take(self, batch: Batch) -> None:
+        rows = len(batch)
+        if rows:
+            self._whole, self._behind = False, True
+            for tick in take(self.monitor, self.source, batch):
+                self._judged(tick)
+            self._whole = True
+            self.counts.rows += rows
+            if not self._known and (self.counts.rows >= ENOUGH or self.source.ended):
+                self._known = True
+                self._say_what_is_missing()
+            for note in self.monitor.notes():
+                # What is missing may have come under another name.
+                astray = note.kind == "extra_columns" and self.source.missing
+                log.log(logging.WARNING if astray else logging.DEBUG, "%s", note.text)
+        now = self._now()
+        if now - self._looked_at >= LOOK_EVERY:
+            self._looked_at = now
+            self._look_for_requests()
+        self._flush_scores()
+        if self._told or self._is_time_to_save(rows, now):
+            self._save()
+        if now - self._said_at >= STATUS_EVERY:
+            self._said_at = now
+            self._standing.tell(self.last, self.trouble)
+        for view in self.views:
+            view.look(self)
+
+    def _say_that_it_is_silent(self) -> None:
+        """No rows come, though some should: an alarm, if there is none about it yet."""
+        if self.last is None and self._time == 0:  # never a row: what would its time be now?
+            self._time = _clock_time(self._wall(), self.monitor.clock)
+        detail = self._silence.sentence(self.source.name, self.source.status, self._wall())
+        for event, alarm in self.monitor.silent(detail, self._time, self._silence.lasted):
+            self._note(event, alarm)
+
+    def _judged(self, tick: Tick) -> None:
+        """A tick is complete."""
+        self.last = tick
+        if tick.time is not None:
+            self._time = tick.time
+        self.counts.tick(tick)
+        for view in self.views:
+            view.tick(self, tick)
+        if self._scores is not None:
+            self._scores.add(tick, self.monitor.clock)
+        for event, alarm in tick.events:
+            self._note(event, alarm)
+
+    def _note(self, event: Event, alarm: Alarm) -> None:
+        """An event, to be stored and told with the next checkpoint."""
+        self._told.append((event, alarm, alarm.to_dict(event, self.monitor.clock)))
+
+    def _say_what_is_missing(self) -> None:
+        missing, columns = self.source.missing, self.monitor.columns
+        if missing:
+            # A mechanism without one of its causes says nothing about its effect.
+            gone = set(missing)
+            blind = {
+                link.target: None
+                for link in self.monitor.model.graph
+                if link.source in gone and link.target not in gone
+            }
+            also = f" cannot be judged without: {listing(blind)};" if blind else ""
+            log.warning(
+                "%d of the %d signals %s not in %s: %s; reported as missing;%s the others are"
+                " watched.",
+                len(missing),
+                len(columns),
+                "is" if len(missing) == 1 else "are",
+                self.source.name,
+                listing(missing),
+                also,
+            )
+
+    # The store
+
+    def _is_time_to_save(self, rows: int, now: float) -> bool:
+        since = now - self._saved_at
+        # Whoever sends may wait for acknowledgements before sending more, also of what gave no row.
+        pressing = getattr(self.source, "pressing", False)
+        if since >= SAVE_EVERY[self.source.guarantee]:
+            return self._behind or pressing
+        return pressing and not rows and since * SHARE >= self._cost
+
+    def _look_for_requests(self) -> None:
+        """Do what people have asked for."""
+        answers: dict[int, dict[str, Any]] = {}
+        try:
+            waiting = self._store.asked()
+        except StreamError as error:  # it can wait; the next checkpoint says what is wrong
+            log.debug("%s", error)
+            return
+        for asked in waiting:
+            try:
+                events = act(self.monitor.alarms, asked.action, self._present())
+            except CausewatchError as error:
+                answers[asked.number] = {"error": str(error)}
+            except WRONG_PARTS:
+                answers[asked.number] = {"error": "What was asked for is no action; ask again."}
+            else:
+                answers[asked.number] = {"events": events.to_dicts(self.monitor.clock)}
+                for event, alarm in events:
+                    self._note(event, alarm)
+        if answers:
+            self._save(answers)
+        if self._now() - self._forgot_at >= FORGET_EVERY:
+            self._forgot_at = self._now()
+            with suppress(StreamError):  # there is a next time
+                for _ in range(FORGET_PARTS):
+                    if not self._store.forget(self._retention, self._wall()):
+                        break
+
+    def _present(self) -> int:
+        """The time of the stream; where no rows come, what it would be if they did."""
+        silence = self._silence
+        return self._time + (round(silence.lasted * NANOSECONDS) if silence.on else 0)
+
+    def _save(self, answers: Mapping[int, Mapping[str, Any]] | None = None) -> None:
+        """One transaction; then acknowledge and tell."""
+        began = self._now()
+        told, self._told = self._told, []
+        checkpoint = self._checkpoint() if self._keep else None
+        events = [body for _, _, body in told]
+        if checkpoint is not None or events or answers:
+            self._insist(self._store.name, partial(self._store.save, checkpoint, events, answers))
+        self.source.committed()
+        self._behind = False
+        self._saved_at = self._now()
+        self._cost = self._saved_at - began
+        for observer in self._observers:
+            observer.checkpoint(self._cost)
+        if told:
+            for courier in self.couriers:
+                courier.tell()
+        for event, alarm, body in told:
+            self.counts.event(event, alarm)
+            line = json.dumps({**body, "watch": self.name}, ensure_ascii=False, allow_nan=False)
+            for view in self.views:
+                view.event(self, event, alarm, line)
+            for observer in self._observers:
+                observer.event(body)
+            if self._reports is not None:
+                self._reports.event(event, alarm)
+
+    def _insist(self, where: str, write: Callable[[], T]) -> T:
+        """Write somewhere, and wait for it if it is away or full.
+
+        Meanwhile no rows are taken and none acknowledged, so that whoever sends them keeps them.
+        """
+        backoff = Backoff()
+        while True:
+            try:
+                done = write()
+            except StreamError as error:
+                if self.stop:
+                    raise
+                if not self.trouble:
+                    log.warning("%s Watching waits until it can be written to.", error)
+                self.trouble = str(error)
+                self._standing.tell(self.last, self.trouble)
+                for view in self.views:
+                    view.look(self)
+                self._stop.wait(backoff.next())
+            else:
+                if self.trouble:
+                    log.warning("%s can be written to again.", where)
+                self.trouble = ""
+                return done
+
+    def _flush_scores(self) -> int:
+        """Bring scores to the disk, if any are wanted; gives the size of their file."""
+        scores = self._scores
+        if scores is None or not scores.begun:
+            return self._score_bytes
+        return self._insist(str(scores.path), scores.flush)
+
+    def _checkpoint(self) -> Checkpoint:
+        outputs = {}
+        if self._scores is not None:
+            self._score_bytes = self._flush_scores()
+            outputs[str(self._scores.path.absolute())] = self._score_bytes
+        return Checkpoint(
+            monitor=self.monitor.snapshot(),
+            clock=self.monitor.clock,
+            settings=asdict(self.monitor.settings),
+            source={"name": self.source.name, "position": self.source.position()},
+            outputs=outputs,
+            counts={"rows": self.counts.rows_before + self.counts.rows},
+            saved_at=self._wall(),
+        )
+
+    def status(self) -> Status:
+        """How the watch stands."""
+        return self._standing.status(self.last, self.trouble)
+
+
+def _clock_time(wall: float, clock: Clock) -> int:
+    """The present time in nanoseconds on the clock of a stream; 0 where that cannot be known."""
+    if clock == "naive":
+        wall += time.localtime(wall).tm_gmtoff
+    return int(wall * 1e9) if clock in ("utc", "naive") else 0

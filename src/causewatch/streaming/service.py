@@ -1,0 +1,164 @@
+"""`prepare`: a plan becomes a `Watch`, with everything it needs open and locked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from causewatch.errors import ModelFileError, SettingError, shorten
+from causewatch.explain.describe import describe
+from causewatch.model import NormalModel, load
+from causewatch.monitor import Monitor
+from causewatch.monitor.state import WRONG_PARTS
+from causewatch.streaming.open import open_sink, open_source
+from causewatch.streaming.plan import Plan
+from causewatch.streaming.plan_check import check_plan_alone, metrics_place
+from causewatch.streaming.played import PlayedSource
+from causewatch.streaming.reports import Reports
+from causewatch.streaming.runner import Watch
+from causewatch.streaming.scores import ScoreFile
+from causewatch.streaming.silence import Silence, usual_silence
+from causewatch.streaming.sink import Sink
+from causewatch.streaming.sinks.lines import LinesSink
+from causewatch.streaming.source import Source, Wanted
+from causewatch.streaming.store.base import Checkpoint, Store
+from causewatch.streaming.store.open import open_store
+from causewatch.streaming.store.sqlite import MemoryStore
+from causewatch.streaming.views import Observer, View
+
+__all__ = ["check_plan", "prepare"]
+
+log = logging.getLogger(__name__)
+
+NAME = "watch"
+"""What a watch is called that was given no name."""
+
+
+@contextmanager
+def prepare(plan: Plan, views: Sequence[View] = (), *, force: bool = False) -> Iterator[Watch]:
+    """A watch that is ready to run; everything it has opened is closed afterwards.
+
+    Parameters
+    ----------
+    plan
+        What to do.
+    views
+        Who looks on.
+    force
+        Whether files that exist already, and do not belong to the state, are overwritten.
+    """
+    check_plan_alone(plan)
+    model = load(plan.model)
+    name = plan.name or NAME
+    with ExitStack() as stack:
+        store = MemoryStore(name) if plan.state is None else open_store(plan.state, name)
+        stack.callback(store.close)
+        stack.enter_context(store.lock())
+        saved = store.load() if plan.state is not None else None
+        monitor = Monitor(model, settings=plan.settings, stream=plan.name, describe=describe)
+        if saved is not None:
+            _restore(monitor, saved, store)
+        _check_new(plan, store, saved, force)
+        for sentence in plan.tags.check(monitor.columns):
+            log.warning("%s", sentence)
+        source = _source(plan, model, monitor.columns)
+        signals = monitor.columns if plan.per_signal else ()
+        if plan.report is not None:
+            plan.report.mkdir(parents=True, exist_ok=True)
+        yield Watch(
+            monitor,
+            source,
+            store,
+            name=name,
+            keep=plan.state is not None,
+            saved=saved,
+            sinks=_sinks(plan, store),
+            views=views,
+            observers=_observers(plan, name, stack),
+            scores=None if plan.scores is None else ScoreFile(plan.scores, signals),
+            reports=None if plan.report is None else Reports(plan.report, model),
+            retention=plan.retention,
+            silence=_silence(plan, model),
+        )
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise for what would keep a watch from beginning, as far as it can be told beforehand.
+
+    Nothing is opened or written. What the tags do not fit is logged.
+    """
+    check_plan_alone(plan)
+    model = load(plan.model)
+    columns = (*model.signals, *model.watching.guarded)
+    for sentence in plan.tags.check(columns):
+        log.warning("%s", sentence)
+    _source(plan, model, columns).close()
+    for one in plan.sinks:
+        open_sink(one.where, one.options).close()
+
+
+def _source(plan: Plan, model: NormalModel, columns: tuple[str, ...]) -> Source:
+    wanted = Wanted(
+        columns, model.interval, model.clock == "rows", plan.reading, plan.tags, plan.limits
+    )
+    where, options = plan.source.where, plan.source.options
+    source = open_source(where, wanted, follow=plan.follow, options=options)
+    return source if plan.speed <= 0 else PlayedSource(source, model.interval, plan.speed)
+
+
+def _silence(plan: Plan, model: NormalModel) -> Silence:
+    after = plan.silent_after
+    if after is None:
+        every = model.preprocessing.every
+        after = usual_silence(plan.source.where, model.interval, every)
+    return Silence(after)
+
+
+def _restore(monitor: Monitor, saved: Checkpoint, store: Store) -> None:
+    """Bring the monitor to where it was; whatever a foreign part leads to is one sentence."""
+    try:
+        monitor.restore(saved.monitor)
+    except WRONG_PARTS as error:
+        msg = (
+            f"The state in {store.name} is damaged and was not used"
+            f" ({shorten(repr(error), 80)}); start with an empty --state."
+        )
+        raise ModelFileError(msg) from error
+
+
+def _sinks(plan: Plan, store: Store) -> list[Sink]:
+    sinks: list[Sink] = []
+    if plan.alarms is not None:
+        path = plan.alarms.absolute()
+        sinks.append(LinesSink(path, anew=store.delivered(str(path)) is None))
+    sinks += [open_sink(one.where, one.options) for one in plan.sinks]
+    names = [sink.name for sink in sinks]
+    for name in names:
+        if names.count(name) > 1:
+            msg = f"Alarms are to go to {name} twice; name it once."
+            raise SettingError(msg)
+    return sinks
+
+
+def _observers(plan: Plan, name: str, stack: ExitStack) -> list[Observer]:
+    if plan.metrics is None:
+        return []
+    from causewatch.streaming.metrics import Metrics, MetricsServer
+
+    metrics = Metrics(name)
+    server = MetricsServer(metrics, *metrics_place(plan.metrics))
+    stack.callback(server.close)
+    return [metrics]
+
+
+def _check_new(plan: Plan, store: Store, saved: Checkpoint | None, force: bool) -> None:
+    """Raise if a file exists already that would be begun anew and is none of this watch."""
+    for path in (plan.alarms, plan.scores):
+        if path is None or not path.exists() or force:
+            continue
+        name = str(path.absolute())
+        kept = saved is not None and name in saved.outputs
+        if not kept and store.delivered(name) is None:
+            msg = f"{str(path)!r} exists already; use --force to overwrite it."
+            raise SettingError(msg)

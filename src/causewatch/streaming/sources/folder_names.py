@@ -1,0 +1,135 @@
+"""Which files of a folder are still to be read, and which come too late."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from causewatch.data.files import unreadable
+from causewatch.data.raw import file_name
+
+__all__ = ["FolderNames", "natural", "shown"]
+
+log = logging.getLogger(__name__)
+
+UNFINISHED = (".tmp", ".part")
+"""How names of files end that others are still writing."""
+REMEMBERED = 100
+"""Names of files up to the present one that a position holds, to know which come too late."""
+
+
+def natural(name: str) -> tuple[tuple[str | int, ...], str]:
+    """A key to sort names by, in which numbers count as numbers.
+
+    >>> sorted(["part10", "part2"], key=natural)
+    ['part2', 'part10']
+    """
+    parts = re.split("([0-9]+)", name)
+    return tuple(int(one) if k % 2 else one for k, one in enumerate(parts)), name
+
+
+def shown(name: str) -> str:
+    """A file's name for messages."""
+    return file_name(Path(name))
+
+
+class FolderNames:
+    """The files of a folder, in the order in which they are read.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    every
+        Seconds between two looks at it.
+    now
+        The time in seconds.
+
+    Attributes
+    ----------
+    waiting
+        Files that are still to be read, in order.
+    late
+        Files that came after one with a later name had been begun.
+    """
+
+    def __init__(self, path: Path, every: float, now: Callable[[], float]) -> None:
+        self._path = path
+        self._every = every
+        self._now = now
+        self._present: str | None = None
+        self._seen: set[str] = set()  # files up to the present one, as far as they are there
+        self._looked_at = -math.inf
+        self._away = False  # whether the folder could not be listed
+        self.waiting: list[str] = []
+        self.late = 0
+
+    def look(self, force: bool = False) -> None:
+        """See which files there are, now and then."""
+        if not force and self._now() - self._looked_at < self._every:
+            return
+        self._looked_at = self._now()
+        found = self._list()
+        if found is None:
+            return
+        here = None if self._present is None else natural(self._present)
+        after = found if here is None else {name for name in found if natural(name) > here}
+        if self._present in self.waiting and self._present in found:
+            after.add(self._present)
+        self.waiting = sorted(after, key=natural)
+        for name in sorted(found - self._seen - after, key=natural):
+            self.late += 1
+            self._seen.add(name)
+            text = "%s came too late, after %s had been begun, and is not read."
+            log.warning(text, shown(name), shown(self._present or ""))
+        self._seen &= found | {self._present or ""}
+
+    def begin(self, name: str) -> None:
+        """A file is read now, or passed over."""
+        self._present = name
+        self._seen.add(name)
+        self.drop(name)
+
+    def drop(self, name: str) -> None:
+        """A file is no longer to be read."""
+        self.waiting = [one for one in self.waiting if one != name]
+
+    def again(self, name: str) -> None:
+        """A file that was begun is to be opened once more."""
+        self._present = name
+        self._seen.add(name)
+        self.waiting = [name, *self.waiting]
+
+    def remembered(self) -> list[str]:
+        """The files up to the present one, for a position: the last of them."""
+        return sorted(self._seen, key=natural)[-REMEMBERED:]
+
+    def recall(self, names: Sequence[str]) -> None:
+        """What was `remembered` in an earlier run."""
+        self._seen |= set(names)
+        if len(names) >= REMEMBERED:
+            # There may have been more before; whether one of those is new cannot be told.
+            oldest = natural(names[0])
+            self._seen |= {name for name in self._list() or () if natural(name) < oldest}
+
+    def _list(self) -> set[str] | None:
+        try:
+            with os.scandir(self._path) as entries:
+                found = {
+                    entry.name
+                    for entry in entries
+                    if not entry.name.startswith(".")
+                    and not entry.name.lower().endswith(UNFINISHED)
+                    and entry.is_file()
+                }
+        except OSError as error:
+            if not self._away:
+                log.warning("%s", unreadable(file_name(self._path), error))
+            self._away = True
+            return None
+        self._away = False
+        return found

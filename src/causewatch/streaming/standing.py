@@ -1,0 +1,83 @@
+"""`Standing`: how a watch stands, for sinks and observers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from causewatch.data import format_time
+from causewatch.monitor import Monitor, Tick
+from causewatch.streaming.counts import Counts
+from causewatch.streaming.courier import Courier
+from causewatch.streaming.inbox import Inbox
+from causewatch.streaming.sink import Status
+from causewatch.streaming.source import Source
+from causewatch.streaming.views import Observer
+
+__all__ = ["Standing"]
+
+
+class Standing:
+    """Says how a watch stands.
+
+    Parameters
+    ----------
+    name
+        Of the watch.
+    monitor, source, counts
+        What is asked.
+    couriers, observers
+        Who is told.
+    wall
+        The time in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        monitor: Monitor,
+        source: Source,
+        counts: Counts,
+        couriers: Sequence[Courier],
+        observers: Sequence[Observer],
+        wall: Callable[[], float],
+    ) -> None:
+        self._name, self._monitor, self._source, self._counts = name, monitor, source, counts
+        self._couriers, self._observers, self._wall = couriers, observers, wall
+
+    def status(self, last: Tick | None, trouble: str) -> Status:
+        """How it stands after the `last` tick; `trouble` is why nothing can be written."""
+        clock = self._monitor.clock
+        time = None if last is None else last.time
+        return Status(
+            watch=self._name,
+            time=None if time is None else format_time(time, clock),
+            score=None if last is None else last.score,
+            alarms=[alarm.to_dict("updated", clock) for alarm in self._monitor.alarms.active],
+            unwell={name: health.state for name, health in self._monitor.health.items()},
+            rows=self._counts.rows,
+            ticks=self._counts.ticks,
+            lag=self._wall() - time / 1e9 if clock == "utc" and time is not None else None,
+            signals={} if last is None or last.score is None else dict(last.signals),
+            problems=self._counts.problems,
+            source=trouble or self._source.status,
+        )
+
+    def tell(self, last: Tick | None, trouble: str) -> None:
+        """Tell everybody, if there is anybody."""
+        if self._observers or self._couriers:
+            status = self.status(last, trouble)
+            for courier in self._couriers:
+                courier.tell(status)
+            self.observe(status)
+
+    def observe(self, status: Status) -> None:
+        """Tell observers, and how queues and sinks stand."""
+        inbox: Inbox[Any] | None = getattr(self._source, "inbox", None)
+        for observer in self._observers:
+            observer.look(status)
+            if inbox is not None:
+                observer.inbox(len(inbox), inbox.waits, inbox.turned_away)
+            for courier in self._couriers:
+                problems = getattr(courier.sink, "problems", {})
+                observer.delivery(courier.sink.name, courier.errors, courier.waiting, problems)

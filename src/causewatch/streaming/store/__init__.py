@@ -1,0 +1,1 @@
+"""What a watch must not forget, in SQLite or PostgreSQL."""

@@ -1,0 +1,86 @@
+"""What SQLite needs told about its file, and what it says put into sentences."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from causewatch.errors import ModelFileError, StreamError, shorten
+
+__all__ = ["FILE", "sentences", "sync_folder", "to_wal", "transaction"]
+
+FILE = "watch.db"
+REASONS = {
+    sqlite3.SQLITE_BUSY: "somebody else has been writing for too long; try again",
+    sqlite3.SQLITE_LOCKED: "somebody else has been writing for too long; try again",
+    sqlite3.SQLITE_FULL: "make room on the disk; nothing of this was kept, all of the rest was",
+    sqlite3.SQLITE_IOERR: "the disk refuses; see whether it is full or broken",
+    sqlite3.SQLITE_READONLY: "see to it that you may write to the folder and its files",
+    sqlite3.SQLITE_PERM: "see to it that you may write to the folder and its files",
+    sqlite3.SQLITE_CANTOPEN: "see to it that you may write to the folder and its files",
+}
+
+
+@contextmanager
+def sentences(name: str) -> Iterator[None]:
+    """Turn what SQLite says into one sentence about the store of this `name`."""
+    try:
+        yield
+    except UnicodeDecodeError as error:  # SQLite quotes what is damaged
+        msg = (
+            f"{FILE!r} in {name} is damaged, and was left as it is; restore it from a copy, or name"
+            " another folder."
+        )
+        raise ModelFileError(msg) from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            msg = (
+                f"{FILE!r} in {name} is damaged or no database, and was left as it is"
+                f" ({shorten(str(error))}); restore it from a copy, or name another folder."
+            )
+            raise ModelFileError(msg) from error
+        reason = REASONS.get(code, "try again, or name another folder")
+        msg = f"The state in {name} cannot be used ({shorten(str(error))}): {reason}."
+        raise StreamError(msg) from error
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing. The only writer from its beginning on, so it never fails half-way."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+        raise
+
+
+def to_wal(connection: sqlite3.Connection, patience: float) -> None:
+    """Use a log. SQLite does not wait by itself for others who are just doing the same."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the entry of a new folder survive a power cut."""
+    with suppress(OSError):  # not every system can
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)

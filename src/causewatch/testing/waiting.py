@@ -1,0 +1,21 @@
+"""Waiting for something that should come soon."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+__all__ = ["PATIENCE", "until"]
+
+PATIENCE = 20.0
+"""Seconds to wait for what should take far less; a busy machine is not a failure."""
+
+
+def until(found: Callable[[], bool], patience: float = PATIENCE) -> bool:
+    """Wait until something is the case; False if it is not within `patience` seconds."""
+    end = time.monotonic() + patience
+    while not found():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True

@@ -1,0 +1,264 @@
+"""Frames to viewers: made once, bounded, and nothing lost without being told anew."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from causewatch.monitor.tick import Named, Tick
+from causewatch.server import hub as module
+from causewatch.server.feed import MOST_WAITING, Feed
+from causewatch.server.hub import Hub, Viewer, numbers
+from causewatch.streaming.sink import Status
+from causewatch.testing import FakeClock
+
+SECOND = 1_000_000_000
+NAMES = {"a": 0, "<b>": 1}
+OVER: Any = SimpleNamespace(id="x", on=False)
+
+
+class Silent:
+    """An album that keeps nothing."""
+
+    def add(self, event: str, alarm: Any) -> None:
+        pass
+
+
+def a_feed() -> Feed:
+    return Feed(tuple(NAMES), Silent())  # type: ignore[arg-type]
+
+
+def tick(number: int, score: float | None = 0.5) -> Tick:
+    values = np.array([number, np.nan])
+    named = Named(NAMES, values)
+    return Tick(number * SECOND, True, score, False, named, named, values=named)
+
+
+def a_watch(last_time: int | None = None) -> Any:
+    alarms = SimpleNamespace(active=())
+    monitor = SimpleNamespace(clock="elapsed", alarms=alarms, health={})
+    return SimpleNamespace(
+        monitor=monitor,
+        counts=SimpleNamespace(rows=0),
+        status=lambda: Status("w"),
+        trouble="",
+        ended=False,
+        last_time=last_time,
+    )
+
+
+def events(frames: bytes) -> list[tuple[str, Any]]:
+    found = []
+    for block in frames.decode().split("\n\n"):
+        if block:
+            first, _, rest = block.partition("\n")
+            found.append((first.removeprefix("event: "), json.loads(rest.removeprefix("data: "))))
+    return found
+
+
+async def following(frames: AsyncGenerator[bytes], seconds: float = 2.0) -> list[tuple[str, Any]]:
+    return events(await asyncio.wait_for(anext(frames), seconds))
+
+
+def hub_of(feed: Feed, most: int = 10) -> Hub:
+    hub = Hub(feed, "boot", 2, most)
+    hub.start(asyncio.get_running_loop())
+    return hub
+
+
+def test_a_viewer_is_told_everything_and_then_what_is_new() -> None:
+    async def run() -> None:
+        feed = a_feed()
+        feed.tick(a_watch(), tick(1))
+        hub = hub_of(feed)
+        frames = hub.frames(Viewer())
+        ((kind, hello),) = await following(frames)
+        assert kind == "hello"
+        assert hello["n"] == 1
+        assert hello["values"] == [1.0, None]
+        assert hello["time"] == "1s"
+        assert hub.viewers == 1
+        feed.tick(a_watch(), tick(2, None))
+        ((kind, data),) = await following(frames)
+        assert kind == "ticks"
+        assert data["n"] == 2
+        assert data["ticks"] == [[2.0, None, 0, [2.0, None], [2.0, None], [2.0, None]]]
+        await frames.aclose()
+        assert hub.viewers == 0
+
+    asyncio.run(run())
+
+
+def test_until_there_is_a_tick_the_last_one_is_that_of_an_earlier_run() -> None:
+    async def run() -> None:
+        feed = a_feed()
+        hub = hub_of(feed)
+        frames = hub.frames(Viewer())
+        ((_, hello),) = await following(frames)
+        assert hello["t"] is None
+        feed.look(a_watch(7 * SECOND))
+        ((kind, hello),) = await following(frames)
+        assert kind == "hello"
+        assert (hello["n"], hello["t"], hello["time"]) == (0, 7.0, "7s")
+        assert hello["score"] is None
+        feed.tick(a_watch(), tick(9))
+        await following(frames)
+        assert hub.now()["t"] == 9.0
+        await frames.aclose()
+
+    asyncio.run(run())
+
+
+def test_ticks_come_in_few_frames_however_many_there_are() -> None:
+    async def run() -> None:
+        feed = a_feed()
+        hub = hub_of(feed)
+        frames = hub.frames(Viewer())
+        await following(frames)
+        for number in range(1000):
+            feed.tick(a_watch(), tick(number))
+        ((_, data),) = await following(frames)
+        assert len(data["ticks"]) <= module.MOST_TICKS
+        assert data["ticks"][-1][0] == 999.0
+        assert data["skipped"] == 1000 - len(data["ticks"])
+        await frames.aclose()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("ticks", "gap"), [(1, 0.05), (400, 0.05), (4000, 0.5), (90_000, 1.0)])
+def test_frames_are_fewer_where_ticks_come_fast(ticks: int, gap: float) -> None:
+    async def run() -> None:
+        clock = FakeClock()
+        feed = a_feed()
+        hub = Hub(feed, "boot", 2, 10, now=clock)
+        frames = hub.frames(Viewer())
+        await following(frames)
+        feed.trail.count = ticks
+        clock.sleep(1.0)
+        hub._send()
+        assert hub._gap == pytest.approx(gap)
+        await frames.aclose()
+
+    asyncio.run(run())
+
+
+def test_events_come_in_order_after_their_ticks() -> None:
+    async def run() -> None:
+        feed = a_feed()
+        hub = hub_of(feed)
+        frames = hub.frames(Viewer())
+        await following(frames)
+        feed.tick(a_watch(), tick(1))
+        for id in "xyz":
+            alarm: Any = SimpleNamespace(id=id, on=False)
+            for number, event in enumerate(("raised", "updated", "cleared", "updated", "raised")):
+                line = json.dumps({"id": id, "event": event, "number": number})
+                feed.event(a_watch(), event, alarm, line)  # type: ignore[arg-type]
+        found = await following(frames)
+        assert [kind for kind, _ in found] == ["ticks", *["alarm"] * 9, "status"]
+        told = [(data["id"], data["number"]) for kind, data in found if kind == "alarm"]
+        # Where the same happened again the last is enough, in its place.
+        assert told == [(id, number) for id in "xyz" for number in (2, 3, 4)]
+        await frames.aclose()
+
+    asyncio.run(run())
+
+
+def test_one_who_does_not_keep_up_is_told_everything_anew() -> None:
+    async def run() -> None:
+        feed = a_feed()
+        hub = hub_of(feed)
+        slow, quick = hub.frames(Viewer()), hub.frames(Viewer())
+        await following(slow)
+        await following(quick)
+        for number in range(module.QUEUE + 5):
+            feed.tick(a_watch(), tick(number))
+            hub._send()
+            await following(quick)
+        ((kind, data),) = await following(slow)
+        assert kind == "hello"
+        assert data["n"] == module.QUEUE + 5
+        await slow.aclose()
+        await quick.aclose()
+
+    asyncio.run(run())
+
+
+def test_too_many_events_are_told_as_a_whole() -> None:
+    async def run() -> None:
+        feed = a_feed()
+        hub = hub_of(feed)
+        frames = hub.frames(Viewer())
+        await following(frames)
+        for _ in range(MOST_WAITING + 1):
+            feed.event(a_watch(), "raised", OVER, "{}")
+        assert len(feed.waiting) == MOST_WAITING
+        found = await following(frames)
+        assert [kind for kind, _ in found] == ["hello"]
+        assert not feed.waiting
+        await frames.aclose()
+
+    asyncio.run(run())
+
+
+def test_the_end_ends_all() -> None:
+    async def run() -> None:
+        feed = a_feed()
+        hub = hub_of(feed)
+        frames = hub.frames(Viewer())
+        await following(frames)
+        hub.stop()
+        assert await asyncio.wait_for(anext(frames, None), 2.0) is None
+        feed.tick(a_watch(), tick(1))  # nobody is woken any more
+
+    asyncio.run(run())
+
+
+def test_one_who_hangs_up_is_told_no_more() -> None:
+    async def run() -> None:
+        hub = hub_of(a_feed())
+        viewer = Viewer()
+        frames = hub.frames(viewer)
+        await following(frames)
+        viewer.close()
+        assert await asyncio.wait_for(anext(frames, None), 2.0) is None
+        assert hub.viewers == 0
+
+    asyncio.run(run())
+
+
+def test_it_can_be_full() -> None:
+    async def run() -> None:
+        hub = hub_of(a_feed(), most=1)
+        assert not hub.full
+        frames = hub.frames(Viewer())
+        await following(frames)
+        assert hub.full
+        await frames.aclose()
+        assert not hub.full
+
+    asyncio.run(run())
+
+
+def test_a_queue_is_bounded() -> None:
+    async def run() -> None:
+        viewer = Viewer(most=3)
+        for _ in range(100):
+            viewer.put(b"frame")
+            assert len(viewer._frames) <= 3
+        assert viewer.behind
+
+    asyncio.run(run())
+
+
+def test_numbers_for_json() -> None:
+    values = np.array([np.nan, np.inf, -np.inf, 0.123456789, 12345678.9, 1e308])
+    assert numbers(values, 9) == [None, None, None, 0.123456789, 12345678.9, None]
+    assert numbers(values[3:4], 4) == [0.1235]

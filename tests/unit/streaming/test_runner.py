@@ -1,0 +1,429 @@
+"""A watch: rows in, one transaction per checkpoint, nothing lost or told twice."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import causewatch as cw
+from causewatch.errors import StreamError
+from causewatch.explain.describe import describe
+from causewatch.model import NormalModel
+from causewatch.monitor import Alarm, Monitor, Tick
+from causewatch.monitor.alarms import Event
+from causewatch.simulate import random_system
+from causewatch.streaming import runner
+from causewatch.streaming.runner import Watch
+from causewatch.streaming.scores import ScoreFile
+from causewatch.streaming.sink import Status
+from causewatch.streaming.source import Batch
+from causewatch.streaming.store.base import Checkpoint
+from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
+from causewatch.streaming.views import View
+from causewatch.testing import FakeClock, MemorySink, MemorySource, until
+
+ROWS = 420
+Rows = tuple[list[dict[str, float]], list[float]]
+
+
+@pytest.fixture(scope="module")
+def model() -> NormalModel:
+    return cw.learn(random_system(4, seed=21).simulate(2500, seed=22).values)
+
+
+@pytest.fixture(scope="module")
+def rows(model: NormalModel) -> Rows:
+    """Rows with two faults in them."""
+    values = random_system(4, seed=21).simulate(ROWS, seed=23).values
+    values[100:140, 1] += 9.0
+    values[260:300, 3] -= 9.0
+    named = [dict(zip(model.signals, row, strict=True)) for row in values.tolist()]
+    return named, [float(k) for k in range(ROWS)]
+
+
+def monitor_of(model: NormalModel) -> Monitor:
+    return Monitor(model, describe=describe)
+
+
+@pytest.fixture(scope="module")
+def wanted(model: NormalModel, rows: Rows) -> list[dict[str, Any]]:
+    """The events that a monitor alone raises."""
+    monitor, found = monitor_of(model), []
+    for row, when in zip(*rows, strict=True):
+        for tick in monitor.update(row, when).all:
+            found += tick.events.to_dicts(monitor.clock)
+    assert {one["event"] for one in found} >= {"raised", "cleared"}
+    return found
+
+
+class Seen(View):
+    """Looks on, and notes in which order things happen."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
+        self.lines.append(line)
+
+    def look(self, watch: Watch) -> None:
+        pass
+
+
+def test_events_are_those_of_the_monitor(
+    model: NormalModel, rows: Rows, wanted: list[dict[str, Any]]
+) -> None:
+    store, sink, seen = MemoryStore(), MemorySink(), Seen()
+    source = MemorySource(model.signals, *rows)
+    watch = Watch(monitor_of(model), source, store, sinks=[sink], views=[seen], keep=True)
+    assert watch.run()
+    assert list(store.events()) == wanted
+    assert [dict(one.body) for one in sink.notices] == wanted
+    assert len(seen.lines) == len(wanted)
+    assert watch.counts.rows == ROWS
+    store.close()
+
+
+class Killed(BaseException):
+    """As sudden as a kill: nothing may rely on what comes after it."""
+
+
+class Fragile(MemorySource):
+    """Dies at a certain poll; each takes four seconds of a fake clock."""
+
+    def __init__(self, polls: int, clock: FakeClock, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.left = polls
+        self.now = clock
+
+    def poll(self, wait: float) -> Batch:
+        self.now.sleep(4.0)
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+        return super().poll(wait)
+
+
+class DyingStore(SqliteStore):
+    """Dies before or after one of its writes."""
+
+    when = (10**9, False)
+
+    def save(
+        self,
+        checkpoint: Checkpoint | None,
+        events: Sequence[Mapping[str, Any]],
+        answers: Mapping[int, Mapping[str, Any]] | None = None,
+    ) -> None:
+        left, after = self.when
+        self.when = (left - 1, after)
+        if left == 0 and not after:
+            raise Killed
+        super().save(checkpoint, events, answers)
+        if left == 0:
+            raise Killed
+
+
+def test_a_watch_that_dies_anywhere_goes_on_as_if_it_had_not(
+    model: NormalModel, rows: Rows, wanted: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    calm = ScoreFile(tmp_path / "calm.csv")
+    store = SqliteStore(tmp_path / "calm")
+    source = MemorySource(model.signals, *rows, most=7)
+    Watch(monitor_of(model), source, store, keep=True, scores=calm).run()
+    last = store.load()
+    assert last is not None
+    store.close()
+
+    chance, deaths, clock = random.Random(5), 0, FakeClock()
+    sink = MemorySink()
+    while True:
+        dying = DyingStore(tmp_path / "dying")
+        dying.when = (chance.randrange(8), chance.random() < 0.5)
+        fragile = Fragile(chance.randrange(1, 12), clock, model.signals, *rows, most=7)
+        saved, monitor = dying.load(), monitor_of(model)
+        if saved is not None:
+            monitor.restore(saved.monitor)
+        scores = ScoreFile(tmp_path / "dying.csv")
+        watch = Watch(
+            monitor, fragile, dying, keep=True, saved=saved, scores=scores, sinks=[sink], now=clock
+        )
+        try:
+            ended = watch.run()
+        except Killed:
+            ended = False
+            deaths += 1
+        found = list(dying.events())
+        assert found == wanted[: len(found)]
+        now = dying.load()
+        dying.close()
+        if ended:
+            break
+    assert deaths > 8
+    assert found == wanted
+    assert [dict(one.body) for one in sink.notices] == wanted
+    assert now is not None
+    assert now.source == last.source
+    assert now.counts == last.counts
+    assert (tmp_path / "dying.csv").read_text() == (tmp_path / "calm.csv").read_text()
+    for name, value in now.monitor["recorder"].items():
+        assert np.array_equal(value, last.monitor["recorder"][name], equal_nan=True)
+
+
+class Order(MemorySource):
+    """Notes what is committed, and what the store holds at that moment."""
+
+    def __init__(self, store: MemoryStore, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.store = store
+        self.held: list[tuple[int, int]] = []
+
+    def committed(self) -> None:
+        saved = self.store.load()
+        assert saved is not None
+        self.held.append((self._at, saved.source["position"]["rows"]))
+
+
+def test_rows_are_acknowledged_only_after_the_checkpoint(model: NormalModel, rows: Rows) -> None:
+    store = MemoryStore()
+    source = Order(store, model.signals, *rows)
+    Watch(monitor_of(model), source, store, keep=True).run()
+    assert source.held[-1] == (ROWS, ROWS)
+    assert all(polled == saved for polled, saved in source.held)
+    store.close()
+
+
+def test_a_pressing_source_is_acknowledged_soon(
+    model: NormalModel, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sender that waits for acknowledgements must not wait for the usual time."""
+    monkeypatch.setattr(runner, "SAVE_EVERY", dict.fromkeys(runner.SAVE_EVERY, 3600.0))
+    store = MemoryStore()
+    source = MemorySource(model.signals, rows[0][:20], rows[1][:20], endless=True)
+    source.pressing = True  # type: ignore[attr-defined]
+    watch = Watch(monitor_of(model), source, store, keep=True)
+    thread = threading.Thread(target=watch.run)
+    thread.start()
+    try:
+        assert until(lambda: 20 in source.commits)
+    finally:
+        watch.stop = True
+        thread.join()
+        store.close()
+
+
+def test_a_watch_without_a_state_acknowledges_too(model: NormalModel, rows: Rows) -> None:
+    """Otherwise whoever sends would stop sending once enough is unacknowledged."""
+    store = MemoryStore()
+    source = MemorySource(model.signals, rows[0][:90], rows[1][:90], most=10)
+    clock = FakeClock()
+    watch = Watch(monitor_of(model), source, store, now=lambda: clock() + 11.0 * source._at)
+    watch.run()
+    assert source.commits[0] <= 20
+    assert source.commits[-1] == 90
+    assert store.load() is None
+    store.close()
+
+
+class Away(MemoryStore):
+    """Cannot be written to for a while."""
+
+    left = 0
+
+    def save(self, *args: Any, **more: Any) -> None:
+        if self.left:
+            self.left -= 1
+            reason = "The database is away."
+            raise StreamError(reason)
+        super().save(*args, **more)
+
+
+def test_watching_waits_for_its_store(
+    model: NormalModel,
+    rows: Rows,
+    wanted: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(runner.Backoff, "next", lambda self: 0.001)
+    store = Away()
+    store.left = 5
+    source = MemorySource(model.signals, *rows)
+    assert Watch(monitor_of(model), source, store, keep=True).run()
+    assert list(store.events()) == wanted
+    said = [record.message for record in caplog.records]
+    assert len([one for one in said if "Watching waits" in one]) == 1
+    assert "memory can be written to again." in said
+    store.close()
+
+
+def test_what_people_ask_is_done_and_answered(model: NormalModel, rows: Rows) -> None:
+    store = MemoryStore()
+    source = MemorySource(model.signals, rows[0][:130], rows[1][:130], endless=True)
+    watch = Watch(monitor_of(model), source, store, keep=True)
+    thread = threading.Thread(target=watch.run)
+    thread.start()
+    try:
+        assert until(lambda: bool(store.alarms(on=True)))
+        id = store.alarms(on=True)[0]["id"]
+        asked = store.ask({"action": "ack", "id": id, "by": "Ada", "text": "seen"})
+        wrong = store.ask({"action": "dance", "id": id, "by": "Ada"})
+        answers: dict[int, Any] = {}
+        for number in (asked, wrong):
+            assert until(lambda n=number: answers.setdefault(n, store.answer(n)) or answers.pop(n))  # type: ignore[misc]
+    finally:
+        watch.stop = True
+        thread.join()
+    assert answers[asked]["events"][0]["acknowledged_by"] == "Ada"
+    assert "no action" in answers[wrong]["error"].lower()
+    assert store.alarms()[0]["acknowledged_by"] == "Ada"
+    store.close()
+
+
+def test_a_disk_that_is_full_of_scores_is_waited_for(
+    model: NormalModel, rows: Rows, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    resource = pytest.importorskip("resource")
+    undisturbed, full = tmp_path / "undisturbed.csv", tmp_path / "full.csv"
+    source = MemorySource(model.signals, *rows)
+    Watch(monitor_of(model), source, MemoryStore(), scores=ScoreFile(undisturbed)).run()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    class Mender(View):
+        """Makes room as soon as there is trouble."""
+
+        said = ""
+
+        def look(self, watch: Watch) -> None:
+            if watch.trouble:
+                self.said = watch.trouble
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    mender, source = Mender(), MemorySource(model.signals, *rows)
+    watch = Watch(monitor_of(model), source, MemoryStore(), scores=ScoreFile(full), views=[mender])
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        assert watch.run()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert mender.said == "The scores cannot be written to 'full.csv': file too large."
+    assert "full.csv can be written to again." in caplog.text
+    assert full.read_bytes() == undisturbed.read_bytes()
+
+
+@pytest.mark.parametrize(("late", "warned"), [(10, False), (50, True)])
+def test_tags_that_come_a_little_later_are_not_missing(
+    model: NormalModel, rows: Rows, caplog: pytest.LogCaptureFixture, late: int, warned: bool
+) -> None:
+    class Tags(MemorySource):
+        polled = 0
+
+        @property
+        def missing(self) -> tuple[str, ...]:
+            return () if self.polled > late else model.signals[:1]
+
+        def poll(self, wait: float) -> Batch:
+            batch = super().poll(wait)
+            self.polled += 1
+            return batch
+
+    source = Tags(model.signals, *rows, most=1)
+    Watch(monitor_of(model), source, MemoryStore()).run()
+    assert ("1 of the 4 signals is not in" in caplog.text) == warned
+
+
+class Numbers:
+    """An observer."""
+
+    def __init__(self) -> None:
+        self.statuses: list[Status] = []
+        self.events = self.checkpoints = 0
+
+    def look(self, status: Status) -> None:
+        self.statuses.append(status)
+
+    def event(self, body: Mapping[str, Any]) -> None:
+        self.events += 1
+
+    def checkpoint(self, seconds: float) -> None:
+        self.checkpoints += 1
+
+    def delivery(self, sink: str, errors: int, waiting: int, problems: Mapping[str, int]) -> None:
+        pass
+
+    def inbox(self, waiting: int, waits: int, turned_away: int) -> None:
+        pass
+
+
+def test_observers_hear_how_it_stands(
+    model: NormalModel, rows: Rows, wanted: list[dict[str, Any]]
+) -> None:
+    store, numbers = MemoryStore(), Numbers()
+    source = MemorySource(model.signals, *rows)
+    Watch(monitor_of(model), source, store, name="line 1", observers=[numbers]).run()
+    last = numbers.statuses[-1]
+    assert (last.watch, last.rows, last.source) == ("line 1", ROWS, "ended")
+    assert set(last.signals) == set(model.signals)
+    assert numbers.events == len(wanted)
+    assert numbers.checkpoints
+    store.close()
+
+
+def test_views_are_told_every_tick_with_what_was_seen(model: NormalModel, rows: Rows) -> None:
+    class Ticks(View):
+        def __init__(self) -> None:
+            self.ticks: list[Tick] = []
+
+        def tick(self, watch: Watch, tick: Tick) -> None:
+            self.ticks.append(tick)
+
+    seen = Ticks()
+    source = MemorySource(model.signals, *rows)
+    watch = Watch(monitor_of(model), source, MemoryStore(), views=[seen])
+    assert watch.run()
+    monitor, wanted = monitor_of(model), []
+    for row, when in zip(*rows, strict=True):
+        wanted += [tick for tick in monitor.update(row, when).all if tick.complete]
+    wanted += [tick for tick in monitor.flush().all if tick.complete]
+    assert len(seen.ticks) == len(wanted) == watch.counts.ticks
+    for mine, other in zip(seen.ticks, wanted, strict=True):
+        assert mine.time == other.time
+        np.testing.assert_array_equal(mine.values.array, other.values.array)
+    assert dict(seen.ticks[0].values) == dict(
+        zip(model.signals, seen.ticks[0].values.array.tolist(), strict=False)
+    )
+
+
+def test_people_are_answered_after_the_end(model: NormalModel, rows: Rows) -> None:
+    store = MemoryStore()
+    watch = Watch(monitor_of(model), MemorySource(model.signals, *rows), store)
+    ended: list[bool] = []
+    said: list[Any] = []
+
+    def ask() -> None:
+        id = store.alarms()[0]["id"]
+        number = store.ask({"action": "comment", "id": id, "by": "Ada", "text": "seen"})
+
+        def answered() -> bool:
+            said.append(store.answer(number))  # an answer is given once
+            return said[-1] is not None
+
+        until(answered)
+        watch.stop = True
+
+    person = threading.Thread(target=ask)
+
+    def stay() -> None:
+        ended.append(watch.ended)
+        person.start()
+
+    assert watch.run(stay)
+    person.join()
+    assert ended == [True]
+    assert said[-1]["events"][0]["comments"][-1]["text"] == "seen"
+    assert list(store.events())[-1]["comments"][-1]["by"] == "Ada"
