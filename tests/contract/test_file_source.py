@@ -169,7 +169,7 @@ class StdinRig(FileRig):
             os.write(self.writer, text.encode())
 
     def source(self):
-        self.finish()  # a watch that is started again has another pipe
+        self.over()  # a watch that is started again has another pipe
         reader, self.writer = os.pipe()
         self.streams.append(os.fdopen(reader, "rb", buffering=0))
         self.monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": self.streams[-1]}))
@@ -181,6 +181,13 @@ class StdinRig(FileRig):
             os.close(self.writer)
             self.writer = None
 
+    def over(self):
+        """No more comes, and nobody reads any more."""
+        self.finish()
+        assert until(lambda: "standard input" not in [one.name for one in threading.enumerate()])
+        while self.streams:
+            self.streams.pop().close()
+
 
 class TestStandardInput(SourceContract):
     """A pipe holds some of what nobody reads as yet, but nothing for the next watch."""
@@ -189,10 +196,7 @@ class TestStandardInput(SourceContract):
     def rig(self, tmp_path, request, monkeypatch):
         rig = StdinRig(tmp_path, request.param, monkeypatch)
         yield rig
-        rig.finish()
-        assert until(lambda: "standard input" not in [one.name for one in threading.enumerate()])
-        for stream in rig.streams:
-            stream.close()
+        rig.over()
 
     def _hears(self, source):
         return source.status != "not open"

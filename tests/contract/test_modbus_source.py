@@ -21,6 +21,7 @@ from causewatch.streaming.source import Source, Wanted
 from causewatch.streaming.sources.modbus import ModbusSource
 from causewatch.streaming.tags import Tag, TagMap
 from causewatch.testing import SourceContract
+from causewatch.testing.waiting import PATIENCE
 
 
 class Rig:
@@ -62,19 +63,19 @@ class Rig:
     def send(self, rows: Sequence[Mapping[str, float]], times: Sequence[datetime]) -> None:
         """See `SourceRig`."""
         for row, when in zip(rows, times, strict=True):
-            assert self._waiting.acquire(timeout=10)
+            assert self._waiting.acquire(timeout=PATIENCE)
             for k, name in enumerate(self.columns):
                 self._plant.set("holding", 4 * k, words(row[name], "d"))
             self._now = int(when.timestamp()) * 1_000_000_000
             self._go.release()
         # The last row is polled once the source waits for another one.
-        assert self._waiting.acquire(timeout=10)
+        assert self._waiting.acquire(timeout=PATIENCE)
         self._waiting.release()
 
     def nonsense(self) -> int:
         """See `SourceRig`; a connection that breaks off, which costs a poll."""
         self._plant.drop()
-        assert self._waiting.acquire(timeout=10)
+        assert self._waiting.acquire(timeout=PATIENCE)
         self._go.release()
         return 1
 
@@ -99,8 +100,8 @@ class SerialRig(Rig):
         """See `SourceRig`; a device that does not answer in time, which costs a poll."""
         self._plant.silent.add(1)
         self._go.release()
-        assert self._waiting.acquire(timeout=10)
-        assert self._waiting.acquire(timeout=10)
+        assert self._waiting.acquire(timeout=PATIENCE)
+        assert self._waiting.acquire(timeout=PATIENCE)
         self._waiting.release()
         self._plant.silent.clear()
         time.sleep(0.1)  # its answer comes when nobody waits for it

@@ -42,7 +42,9 @@ class Viewer:
     async def _connect(self, prepare: Any) -> None:
         from asyncua import Client
 
-        client = Client(self.url, timeout=10)
+        # The client asks the server every so often whether it is well, and hangs up if no answer
+        # comes within as long again: a second by default, too short for a busy machine.
+        client = Client(self.url, timeout=20, watchdog_intervall=60)
         if prepare is not None:
             await prepare(client)
         await client.connect()
@@ -143,7 +145,6 @@ class TestOpcuaSink(SinkContract):
         rig.viewer.close()
 
 
-# For each test anew: while other tests of the same process keep it busy a session may be lost.
 @pytest.fixture
 def shown(tmp_path: Path) -> Iterator[tuple[OpcuaSink, Viewer]]:
     """A sink that asks for a password and encrypts, and a client who has looked already."""

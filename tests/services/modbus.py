@@ -133,11 +133,13 @@ class ModbusPlant:
         up.set()
         await self._server.serving
         # The library forgets connections that were being made while it closed.
-        await asyncio.sleep(0.02)
+        making = asyncio.all_tasks() - {asyncio.current_task()}
+        if making:
+            await asyncio.wait(making, timeout=5)
         for one in lines:
             if one.transport is not None:
-                one.transport.close()
-        await asyncio.sleep(0.02)
+                one.transport.abort()
+        await asyncio.sleep(0.02)  # a transport closes its socket when the loop comes round
 
     def _note(self, sending: bool, pdu: Any) -> Any:
         if not sending:

@@ -165,13 +165,14 @@ class Listener:
     def __init__(self, port: int, topic: str) -> None:
         import paho.mqtt.client as mqtt
 
-        self.messages: list[Any] = []
+        messages: list[Any] = []
+        self.messages = messages
         self._client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
         self._client.reconnect_delay_set(1, 1)
         up = threading.Event()
         self._client.on_connect = lambda client, *_: client.subscribe(topic, 1)
         self._client.on_subscribe = lambda *_: up.set()
-        self._client.on_message = lambda client, data, message: self.messages.append(message)
+        self._client.on_message = lambda client, data, message: messages.append(message)
         self._client.connect(LOCALHOST, port)
         self._client.loop_start()
         assert up.wait(20)

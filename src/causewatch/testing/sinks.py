@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from causewatch.errors import CausewatchError
 from causewatch.streaming.sink import DeliveryError, Notice, Sink, Status
+from causewatch.testing.held import Held
 from causewatch.testing.waiting import PATIENCE, until
 
 __all__ = ["SinkContract", "SinkRig", "example_event"]
@@ -164,6 +165,21 @@ class SinkContract:
         sink.close()
         sink.close()
         assert sink.name
+
+    def test_it_leaves_nothing_open(self, rig: SinkRig) -> None:
+        """However often one is opened and closed, no file, socket or thread is left."""
+
+        def once(number: int) -> None:
+            sink = rig.sink()
+            sink.open(None)
+            self._send(sink, self._notices(number, 1))
+            sink.close()
+
+        once(1)  # some libraries keep a thing or two for good
+        before = Held.now()
+        for number in (2, 3):
+            once(number)
+        assert until(lambda: not Held.now().more_than(before)), (before, Held.now())
 
     def _send(self, sink: Sink, notices: Sequence[Notice]) -> Any:
         """Send, trying again as a courier would."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from causewatch.monitor.intake_clock import StreamClock
 from causewatch.monitor.intake_problems import Problems
 from causewatch.streaming.source import Batch, Source
+from causewatch.testing.held import Held
 from causewatch.testing.waiting import PATIENCE, until
 
 __all__ = ["SourceContract", "SourceRig", "collect"]
@@ -286,6 +287,21 @@ class SourceContract:
         source.close()
         source.close()
         assert not len(source.poll(0.0))
+
+    def test_it_leaves_nothing_open(self, rig: SourceRig) -> None:
+        """However often one is opened and closed, no file, socket or thread is left."""
+
+        def once() -> None:
+            source = rig.source()
+            source.open({})
+            source.poll(0.05)
+            source.close()
+
+        once()  # some libraries keep a thing or two for good
+        before = Held.now()
+        for _ in range(3):
+            once()
+        assert until(lambda: not Held.now().more_than(before)), (before, Held.now())
 
     def test_it_says_what_it_is(self, rig: SourceRig) -> None:
         """A source has a name and a guarantee, and says how it stands."""

@@ -501,7 +501,7 @@ def test_its_end_is_quick_with_viewers(tmp_path: Path, talkative: None, reads: b
         dashboard._thread.join(20)
         begun = time.monotonic()
         dashboard._stack.close()
-        assert time.monotonic() - begun < 3.0
+        assert time.monotonic() - begun < 6.0  # it gives up waiting for its thread after seven
         assert not [one for one in threading.enumerate() if one.name in ("web", "album")]
 
 

@@ -21,6 +21,7 @@ from causewatch.streaming.source import Limits, Wanted
 from causewatch.streaming.sources.modbus import ModbusSource
 from causewatch.streaming.tags import Tag, TagMap
 from causewatch.testing import until
+from causewatch.testing.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ class Hand:
 
     def poll(self) -> None:
         """Let one poll be made."""
-        assert self.waiting.acquire(timeout=10)
+        assert self.waiting.acquire(timeout=PATIENCE)
         self._go.release()
 
 
@@ -329,7 +330,7 @@ def test_a_server_that_is_not_there_yet_is_no_error(opened: Any) -> None:
     assert not len(source.poll(0.0))
     began = time.monotonic()
     source.close()
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 5.0  # it gives up waiting for its thread after six
 
 
 def test_answers_that_make_no_sense(opened: Any) -> None:
@@ -385,7 +386,7 @@ def test_a_watch_that_is_too_slow_is_told_what_it_missed(plant: ModbusPlant, ope
     opened(source)
     for _ in range(6):
         hand.poll()
-    assert hand.waiting.acquire(timeout=10)
+    assert hand.waiting.acquire(timeout=PATIENCE)
     assert len(source.poll(0.0)) == 3
     assert source.problems == {"overflow": 3}
 

@@ -288,7 +288,7 @@ def test_it_closes_soon_while_the_inbox_is_full(broker: Mosquitto) -> None:
     assert until(lambda: len(source.inbox) == 5)
     began = time.monotonic()
     source.close()
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 10.0  # it gives up waiting for its thread after twelve
 
 
 def test_a_broker_that_is_not_there(tmp_path: Path) -> None:
