@@ -109,19 +109,18 @@ def disturb(
     try:
         if inside:
             skip = chance.randrange(1, 12)  # the first ones come at once
-            opened = 0
-            while opened <= skip:
+            heard = b""
+            while heard.count(b"(") <= skip:
                 said = listen(pipe, 60.0)
                 if not said:
                     return _ended(process), took
-                opened += said.count(b"(")
+                heard += said
             time.sleep(chance.uniform(0.0, usual))
             process.send_signal(signal.SIGKILL)
             process.wait()
-            left = b""
             while said := listen(pipe, 0.0):
-                left += said
-            return ("between" if b")" in left else "inside"), took
+                heard += said
+            return ("inside" if heard.endswith(b"(") else "between"), took
         end = time.monotonic() + chance.uniform(0.0, longest)
         entered = None
         while (left_s := end - time.monotonic()) > 0:

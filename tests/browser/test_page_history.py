@@ -50,6 +50,19 @@ def test_filters_live_in_the_address_and_bars_lead_on(story: Any, look: Callable
     expect(other.locator("input[list=history-signals]")).to_have_value("T02")
 
 
+def test_a_filter_that_is_being_typed_does_not_follow_to_the_next_view(
+    story: Any, look: Callable[..., Any]
+) -> None:
+    """Typing is waited for; by then another view may be there, with an address of its own."""
+    page = look(story).open("/history")
+    expect(rows(page)).to_have_count(2)
+    page.locator("input[list=history-signals]").press_sequentially("T0")
+    page.get_by_role("link", name="Graph", exact=True).click()
+    expect(page).to_have_url(re.compile("/graph$"))
+    page.wait_for_timeout(600)
+    expect(page).to_have_url(re.compile("/graph$"))
+
+
 def test_from_the_list_to_an_alarm_and_back(story: Any, look: Callable[..., Any]) -> None:
     page = look(story).open("/history?kind=anomaly")
     rows(page).nth(1).get_by_role("link").click()

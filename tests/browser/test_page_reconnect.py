@@ -113,6 +113,29 @@ def test_a_broken_network_leaves_no_hole(dashboard: Dashboard, look: Callable[..
         window.context.close()
 
 
+def test_after_a_long_absence_charts_are_loaded_anew(
+    dashboard: Dashboard, look: Callable[..., Any]
+) -> None:
+    """A short gap is filled; of a long one rows would come thinned, and look like gaps."""
+    page = look(dashboard).open("/model")
+    done = page.evaluate(
+        """async () => {
+            const { SeriesFeed } = await import("/static/js/chart/feed.js");
+            const done = [];
+            const chart = { rows: { first: 0, last: 100, cut: false }, append() {},
+                setData: () => done.push("anew"), extend: () => done.push("filled") };
+            const group = { every: 1, live: true, width: null, range: () => [null, null] };
+            const feed = new SeriesFeed({ group, charts: () => [chart], most: 1000,
+                ask: async () => ({ t: [101, 102], kept_from: 0 }) });
+            feed.span = { from: 0, to: 100, tail: true, coarse: false, kept: 0 };
+            await feed.hello({ t: 160 });
+            await feed.hello({ t: 1101 });
+            return done;
+        }"""
+    )
+    assert done == ["filled", "anew"]
+
+
 def test_a_page_without_a_live_view_asks_instead(tmp_path: Path, look: Callable[..., Any]) -> None:
     """All live views are taken: the plant can be seen and operated all the same."""
     plant = a_plant()

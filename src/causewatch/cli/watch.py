@@ -40,8 +40,9 @@ mqtt://, kafka://, nats://, https:// (a webhook), syslog://, opc.tcp:// (a serve
 file.
 
 With --state the watch can be stopped or killed at any time and goes on where it stopped, without
-losing or doubling an alarm; 'causewatch alarms' then works on the same state, while the watch runs
-and afterwards. Everything can be said in one TOML file: --config."""
+losing or doubling an alarm in the state or in the file of --alarms (a line on stdout that a kill
+swallowed is not printed again); 'causewatch alarms' then works on the same state, while the watch
+runs and afterwards. Everything can be said in one TOML file: --config."""
 
 EXAMPLES = """Examples:
 

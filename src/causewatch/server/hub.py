@@ -1,8 +1,9 @@
 """`Hub`: server-sent events to everyone who looks on.
 
 A frame is made once, however many look on, and at most so many times a second. Every viewer has a
-short queue of frames, which are shared; one that does not keep up loses what is in its queue and is
-told everything anew. So nobody's slowness costs the watch, the others or memory.
+short queue of frames, which are shared. One that does not keep up loses what is in its queue, and
+with the next frame is told everything anew, as one who has just come: however many such there are,
+that is written once. So nobody's coming or slowness costs the watch, the others or memory.
 """
 
 from __future__ import annotations
@@ -40,14 +41,28 @@ QUIET = 1.0
 
 
 class Viewer:
-    """A queue of frames."""
+    """A queue of frames.
+
+    Attributes
+    ----------
+    behind
+        Whether it must be told everything anew: it has just come, or something was dropped.
+    over
+        Whether nobody looks on any more.
+    """
 
     def __init__(self, most: int = QUEUE) -> None:
         self._most = most
         self._frames: deque[bytes] = deque()
         self._there = asyncio.Event()
-        self.behind = False  # whether something was dropped
-        self.over = False  # whether nobody looks on any more
+        self.behind = True
+        self.over = False
+
+    def greet(self, everything: bytes) -> None:
+        """Begin with everything; what waited is part of it."""
+        self.behind = False
+        self._frames.clear()
+        self.put(everything)
 
     def put(self, frame: bytes) -> None:
         """One more frame; if there are too many, all of them are given up."""
@@ -56,7 +71,7 @@ class Viewer:
             self.behind = True
         else:
             self._frames.append(frame)
-        self._there.set()
+            self._there.set()
 
     def close(self) -> None:
         """No more frames."""
@@ -64,7 +79,7 @@ class Viewer:
         self._there.set()
 
     async def take(self) -> bytes:
-        """What waits, at least one frame; nothing if frames were dropped."""
+        """What waits, at least one frame unless it is over; nothing if frames were dropped."""
         await self._there.wait()
         self._there.clear()
         found = b"".join(self._frames)
@@ -83,8 +98,6 @@ class Hub:
         Names this run of the server.
     columns
         How many signals there are.
-    most
-        How many may look on at the same time.
     now, wall
         The time in seconds: any that never goes back, and since 1970.
     """
@@ -94,18 +107,17 @@ class Hub:
         feed: Feed,
         boot: str,
         columns: int,
-        most: int,
         now: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._feed = feed
         self._boot = boot
         self._columns = range(columns)
-        self._most = most
         self._now, self._wall = now, wall
         self._viewers: set[Viewer] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._woken = False
+        self._timer: asyncio.TimerHandle | None = None  # until the next frame
         self._sent = 0  # ticks that viewers have been told
         self._gap = GAP
         self._sent_at = self._status_at = now()
@@ -140,22 +152,13 @@ class Hub:
         """How many look on."""
         return len(self._viewers)
 
-    @property
-    def full(self) -> bool:
-        """Whether no more may look on."""
-        return len(self._viewers) >= self._most
-
     async def frames(self, viewer: Viewer) -> AsyncGenerator[bytes]:
         """Everything, from now on, for one viewer, until it is closed."""
-        self._send()  # to the others; the new one is told it as part of everything
         self._viewers.add(viewer)
         try:
-            yield frame("hello", self.now())
+            self._soon()
             while not viewer.over and self._loop is not None:
                 found = await viewer.take()
-                if viewer.behind:
-                    viewer.behind = False
-                    found = frame("hello", self.now())
                 if found:
                     yield found
         finally:
@@ -189,13 +192,13 @@ class Hub:
         return {**self._feed.status, "clock": self._feed.clock, "viewers": self.viewers}
 
     def _soon(self) -> None:
-        wait = self._sent_at + self._gap - self._now()
-        if wait <= 0 or self._loop is None:
-            self._send()
-        else:
-            self._loop.call_later(wait, self._send)
+        """Have a frame sent as soon as one may be."""
+        if self._timer is None and self._loop is not None:
+            wait = self._sent_at + self._gap - self._now()
+            self._timer = self._loop.call_later(max(0.0, wait), self._send)
 
     def _send(self) -> None:
+        self._timer = None
         self._woken = False  # first: what comes from now on needs another frame
         since, now = self._sent_at, self._now()
         self._sent_at = now
@@ -206,22 +209,30 @@ class Hub:
             events.pop(what, None)  # where the same happened to an alarm again, the last counts
             events[what] = line
         before, self._sent = self._sent, feed.trail.count
+        anew, feed.anew = feed.anew, False
         if not self._viewers:
-            feed.anew = False
             return
-        if feed.anew:
-            feed.anew = False
-            self._tell(frame("hello", self.now()))
-            return
+        parts: list[bytes] = []
         if self._sent > before:
             pace = (self._sent - before) / max(now - since, GAP)
             self._gap = min(LONGEST_GAP, max(GAP, pace / RUSH))
-            self._tell(self._ticks(before))
+            parts.append(self._ticks(before))
         for line in events.values():
-            self._tell(f"event: alarm\ndata: {line}\n\n".encode("utf-8", "replace"))
+            parts.append(f"event: alarm\ndata: {line}\n\n".encode("utf-8", "replace"))
         if events or now - self._status_at >= QUIET:
             self._status_at = now
-            self._tell(frame("status", self.status()))
+            parts.append(frame("status", self.status()))
+        self._tell(b"".join(parts), anew)
+
+    def _tell(self, made: bytes, anew: bool) -> None:
+        """Give everybody a frame, and those who need it everything."""
+        everything = b""
+        for viewer in self._viewers:
+            if anew or viewer.behind:
+                everything = everything or frame("hello", self.now())
+                viewer.greet(everything)
+            elif made:
+                viewer.put(made)
 
     def _ticks(self, before: int) -> bytes:
         run = self._feed.trail.after(before, MOST_TICKS, self._columns)
@@ -230,10 +241,6 @@ class Hub:
             "ticks",
             {"n": self._sent, "at": self._wall(), "skipped": skipped, "ticks": _rows(run)},
         )
-
-    def _tell(self, made: bytes) -> None:
-        for viewer in self._viewers:
-            viewer.put(made)
 
 
 def frame(event: str, data: dict[str, Any]) -> bytes:

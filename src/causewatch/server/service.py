@@ -70,7 +70,7 @@ def serving(
     album = Album(watch.store, known)
     feed = Feed(watch.monitor.columns, album)
     boot = secrets.token_hex(8)
-    hub = Hub(feed, boot, len(watch.monitor.columns), settings.viewers)
+    hub = Hub(feed, boot, len(watch.monitor.columns))
     with ExitStack() as stack:
         replays = Replays(model, reading=reading, tags=tags)
         stack.callback(replays.close)

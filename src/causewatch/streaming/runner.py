@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -20,16 +19,15 @@ from typing import Any, TypeVar
 
 from causewatch.data import Clock
 from causewatch.data.table import NANOSECONDS
-from causewatch.errors import CausewatchError, StreamError, listing
+from causewatch.errors import StreamError, listing
 from causewatch.monitor import Alarm, Monitor, Tick
-from causewatch.monitor.actions import act
 from causewatch.monitor.alarms import Event
-from causewatch.monitor.state import WRONG_PARTS
 from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
 from causewatch.streaming.feeding import take
 from causewatch.streaming.reports import Reports
+from causewatch.streaming.requests import answer
 from causewatch.streaming.scores import ScoreFile
 from causewatch.streaming.silence import Silence
 from causewatch.streaming.sink import Sink, Status
@@ -56,6 +54,8 @@ LOOK_EVERY, STATUS_EVERY, FORGET_EVERY = 0.5, 0.5, 600.0
 forgetting."""
 ANSWER_EVERY = 0.2
 """Seconds between two looks for what people ask when that is all there is to do."""
+NAP = 0.05
+"""Seconds for which a pause does not notice that the watch is to end."""
 FORGET_PARTS = 20
 """Parts in which history is forgotten at a time; the rest waits for the next time."""
 ENOUGH = 20
@@ -128,6 +128,7 @@ class Watch:
         self._standing = Standing(
             name, monitor, source, self.counts, self.couriers, observers, wall
         )
+        self.stop = False  # whether it is to end; may be set in any thread, or by a signal handler
         self.trouble = ""  # why the store takes nothing, while it does not
         self.ended = False  # whether there are no more rows, and people are still answered
         self._store = store
@@ -139,7 +140,6 @@ class Watch:
         self._retention = retention or Retention() if keep else IN_MEMORY
         self._silence = silence or Silence()
         self._now, self._wall = now, wall
-        self._stop = threading.Event()
         # Until there is a tick, what people do happens at the last one of the earlier run.
         self._time = int(saved.monitor["time"] or 0) if saved is not None else 0
         self._told: list[tuple[Event, Alarm, dict[str, Any]]] = []  # not yet in the store
@@ -149,18 +149,6 @@ class Watch:
         self._score_bytes = 0  # of the file of scores that belong to the state
         self._cost = 0.0  # seconds that the last checkpoint took
         self.started = self._saved_at = self._looked_at = self._said_at = self._forgot_at = now()
-
-    @property
-    def stop(self) -> bool:
-        """Whether it is to end; may be set at any time, also by a signal handler."""
-        return self._stop.is_set()
-
-    @stop.setter
-    def stop(self, wanted: bool) -> None:
-        if wanted:
-            self._stop.set()
-        else:
-            self._stop.clear()
 
     @property
     def undelivered(self) -> int:
@@ -224,13 +212,22 @@ class Watch:
 
     def _answer_until_stopped(self) -> None:
         """No rows come any more, but people still look at what there was."""
-        while not self._stop.wait(ANSWER_EVERY):
+        while not self._pause(ANSWER_EVERY):
             self._look_for_requests()
             if self._told:
                 self._save()
             self._standing.tell(self.last, self.trouble)
             for view in self.views:
                 view.look(self)
+
+    def _pause(self, seconds: float) -> bool:
+        """Wait, but no longer than until `stop` is set; gives whether it is."""
+        # A `threading.Event` would not do: a signal handler that sets one while its own thread
+        # is about to wait for it waits for that thread, for ever.
+        end = time.monotonic() + seconds
+        while not self.stop and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, NAP))
+        return self.stop
 
     # Beginning and end
 
@@ -369,23 +366,14 @@ class Watch:
 
     def _look_for_requests(self) -> None:
         """Do what people have asked for."""
-        answers: dict[int, dict[str, Any]] = {}
         try:
             waiting = self._store.asked()
         except StreamError as error:  # it can wait; the next checkpoint says what is wrong
             log.debug("%s", error)
             return
-        for asked in waiting:
-            try:
-                events = act(self.monitor.alarms, asked.action, self._present())
-            except CausewatchError as error:
-                answers[asked.number] = {"error": str(error)}
-            except WRONG_PARTS:
-                answers[asked.number] = {"error": "What was asked for is no action; ask again."}
-            else:
-                answers[asked.number] = {"events": events.to_dicts(self.monitor.clock)}
-                for event, alarm in events:
-                    self._note(event, alarm)
+        answers, events = answer(waiting, self.monitor, self._present())
+        for event, alarm in events:
+            self._note(event, alarm)
         if answers:
             self._save(answers)
         if self._now() - self._forgot_at >= FORGET_EVERY:
@@ -445,24 +433,24 @@ class Watch:
                 self._standing.tell(self.last, self.trouble)
                 for view in self.views:
                     view.look(self)
-                self._stop.wait(backoff.next())
+                self._pause(backoff.next())
             else:
                 if self.trouble:
                     log.warning("%s can be written to again.", where)
                 self.trouble = ""
                 return done
 
-    def _flush_scores(self) -> int:
-        """Bring scores to the disk, if any are wanted; gives the size of their file."""
+    def _flush_scores(self, settle: bool = False) -> int:
+        """Write scores, if any are wanted; gives the size of their file. See `ScoreFile.flush`."""
         scores = self._scores
         if scores is None or not scores.begun:
             return self._score_bytes
-        return self._insist(str(scores.path), scores.flush)
+        return self._insist(str(scores.path), partial(scores.flush, settle))
 
     def _checkpoint(self) -> Checkpoint:
         outputs = {}
         if self._scores is not None:
-            self._score_bytes = self._flush_scores()
+            self._score_bytes = self._flush_scores(settle=True)
             outputs[str(self._scores.path.absolute())] = self._score_bytes
         return Checkpoint(
             monitor=self.monitor.snapshot(),

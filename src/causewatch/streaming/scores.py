@@ -105,8 +105,14 @@ class ScoreFile:
                 row.append(f"{value:.6g}" if value == value else "")
         self._writer.writerow(row)
 
-    def flush(self) -> int:
-        """Bring everything to the disk; gives the size of the file.
+    def flush(self, settle: bool = False) -> int:
+        """Write everything; gives the size of the file.
+
+        Parameters
+        ----------
+        settle
+            Whether to wait until it is on the disk: a checkpoint that knows the size must not
+            outlive what it counts when the power goes.
 
         Raises
         ------
@@ -121,6 +127,8 @@ class ScoreFile:
             while self._unwritten:
                 # Unbuffered, so that it is known how much of it was written when a disk is full.
                 self._unwritten = self._unwritten[self._file.write(self._unwritten) :]
+            if settle:
+                os.fsync(self._file.fileno())
             return self._file.seek(0, os.SEEK_END)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()

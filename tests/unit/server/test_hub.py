@@ -14,7 +14,7 @@ import pytest
 from causewatch.monitor.tick import Named, Tick
 from causewatch.server import hub as module
 from causewatch.server.feed import MOST_WAITING, Feed
-from causewatch.server.hub import Hub, Viewer, numbers
+from causewatch.server.hub import Hub, Viewer, frame, numbers
 from causewatch.streaming.sink import Status
 from causewatch.testing import FakeClock
 
@@ -66,8 +66,8 @@ async def following(frames: AsyncGenerator[bytes], seconds: float = 2.0) -> list
     return events(await asyncio.wait_for(anext(frames), seconds))
 
 
-def hub_of(feed: Feed, most: int = 10) -> Hub:
-    hub = Hub(feed, "boot", 2, most)
+def hub_of(feed: Feed, **how: Any) -> Hub:
+    hub = Hub(feed, "boot", 2, **how)
     hub.start(asyncio.get_running_loop())
     return hub
 
@@ -137,7 +137,7 @@ def test_frames_are_fewer_where_ticks_come_fast(ticks: int, gap: float) -> None:
     async def run() -> None:
         clock = FakeClock()
         feed = a_feed()
-        hub = Hub(feed, "boot", 2, 10, now=clock)
+        hub = hub_of(feed, now=clock)
         frames = hub.frames(Viewer())
         await following(frames)
         feed.trail.count = ticks
@@ -182,9 +182,9 @@ def test_one_who_does_not_keep_up_is_told_everything_anew() -> None:
             feed.tick(a_watch(), tick(number))
             hub._send()
             await following(quick)
-        ((kind, data),) = await following(slow)
+        (kind, _), *later = await following(slow)
         assert kind == "hello"
-        assert data["n"] == module.QUEUE + 5
+        assert later[-1][1]["n"] == module.QUEUE + 5
         await slow.aclose()
         await quick.aclose()
 
@@ -234,15 +234,48 @@ def test_one_who_hangs_up_is_told_no_more() -> None:
     asyncio.run(run())
 
 
-def test_it_can_be_full() -> None:
+def test_many_who_come_at_once_are_told_everything_once_and_get_no_more_frames() -> None:
     async def run() -> None:
-        hub = hub_of(a_feed(), most=1)
-        assert not hub.full
+        feed = a_feed()
+        hub = hub_of(feed)
+        first = hub.frames(Viewer())
+        await following(first)
+        with pytest.MonkeyPatch.context() as patch:
+            made: list[str] = []
+
+            def count(kind: str, data: dict[str, Any]) -> bytes:
+                made.append(kind)
+                return frame(kind, data)
+
+            patch.setattr(module, "frame", count)
+            feed.tick(a_watch(), tick(1))
+            others = [hub.frames(Viewer()) for _ in range(50)]
+            greeted = await asyncio.gather(*[following(one) for one in others])
+            assert [kind for found in greeted for kind, _ in found] == ["hello"] * 50
+            assert made == ["ticks", "hello"]
+            for number in range(2, 8):  # and from then on there is one timer, not fifty
+                feed.tick(a_watch(), tick(number))
+                await asyncio.sleep(module.GAP / 4)
+            await asyncio.sleep(2 * module.GAP)
+            assert 1 <= made.count("ticks") - 1 <= 3
+        for one in (first, *others):
+            await one.aclose()
+
+    asyncio.run(run())
+
+
+def test_hundreds_of_events_at_once_are_told_to_everybody() -> None:
+    async def run() -> None:
+        feed = a_feed()
+        hub = hub_of(feed)
         frames = hub.frames(Viewer())
         await following(frames)
-        assert hub.full
+        for number in range(4 * module.QUEUE):
+            alarm: Any = SimpleNamespace(id=str(number), on=False)
+            feed.event(a_watch(), "raised", alarm, "{}")
+        found = await following(frames)
+        assert [kind for kind, _ in found] == [*["alarm"] * (4 * module.QUEUE), "status"]
         await frames.aclose()
-        assert not hub.full
 
     asyncio.run(run())
 
@@ -250,6 +283,8 @@ def test_it_can_be_full() -> None:
 def test_a_queue_is_bounded() -> None:
     async def run() -> None:
         viewer = Viewer(most=3)
+        viewer.greet(b"everything")
+        assert not viewer.behind
         for _ in range(100):
             viewer.put(b"frame")
             assert len(viewer._frames) <= 3

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
-from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from causewatch.monitor.health import STREAM as STREAM_HEALTH
@@ -94,10 +93,6 @@ def router(served: Served) -> APIRouter:
           happened several times since the last frame, the last of them.
         - `status`: as in `/api/now`, about once a second.
         """
-        if hub.full:
-            raise HTTPException(
-                503, f"{hub.viewers} look on already, which is the most; try again later."
-            )
         return _Stream(hub)
 
     @api.get("/api/series", response_model=Series)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from functools import cache
 from typing import Any, Literal
@@ -35,9 +36,9 @@ def router(served: Served) -> APIRouter:
         return JSONResponse(about())
 
     @api.get("/api/noticed", response_model=NoticedBody)
-    def noticed() -> Response:
+    async def noticed() -> Response:
         """The least that would be noticed about each signal; the first answer takes a while."""
-        return JSONResponse({"signals": served.noticed.find()})
+        return JSONResponse({"signals": await asyncio.wrap_future(served.noticed.find())})
 
     @api.get("/api/graph.{kind}", response_class=Response, responses=content(*KINDS.values(), {}))
     def graph(kind: Literal["json", "gml", "dot"]) -> Response:

@@ -42,9 +42,12 @@ export function address(path, params) {
   return text ? `${path}?${text}` : path;
 }
 
-/** Ask for something. `signal` (AbortSignal) ends the request; it then throws an AbortError. */
-export function get(path, params, { signal } = {}) {
-  return request("GET", address(path, params), null, signal);
+/**
+ * Ask for something. `signal` (AbortSignal) ends the request; it then throws an AbortError.
+ * `patience`: milliseconds to wait for the answer.
+ */
+export function get(path, params, { signal, patience } = {}) {
+  return request("GET", address(path, params), null, signal, patience);
 }
 
 /** Why the server refuses to stream `path`: null if it does not; throws where it cannot be reached. */
@@ -97,11 +100,11 @@ export function send(path, bytes, params, onProgress) {
   });
 }
 
-async function request(method, url, body, signal) {
+async function request(method, url, body, signal, patience = TIMEOUT) {
   if (door.shut) throw new ApiError(401, TURNED_AWAY);
   const headers = { Accept: "application/json" };
   if (body !== null) headers["Content-Type"] = "application/json";
-  const limit = AbortSignal.timeout(TIMEOUT);
+  const limit = AbortSignal.timeout(patience);
   let status = 0;
   let words = "";
   try {

@@ -18,11 +18,6 @@ export function setClock(name, now) {
   today = now ?? today;
 }
 
-/** The clock in use: "utc", "naive", "elapsed" or "rows". */
-export function clockName() {
-  return clock;
-}
-
 // Making a formatter is slow, using it is not, and hundreds of numbers change ten times a second.
 const formatters = [];
 

@@ -59,7 +59,7 @@ class Live extends EventTarget {
     document.addEventListener("visibilitychange", () => this.#seen());
     addEventListener("online", () => this.retry());
     // A page kept for the back button comes back with a dead stream.
-    addEventListener("pageshow", (event) => event.persisted && this.retry());
+    addEventListener("pageshow", (event) => event.persisted && this.#again());
     this.#open();
     return new Promise((resolve) => {
       if (this.plant) resolve();
@@ -100,14 +100,14 @@ class Live extends EventTarget {
   /**
    * The largest score of an alarm so far, or the largest evidence of one of its signals; null if
    * there is none. An alarm that is on is told anew only now and then; in between its peak comes with
-   * the status, and with the evidence of its signals.
+   * the status, that of a signal with its evidence. (The score is not always the largest evidence:
+   * that of a signal which has drifted counts for less.)
    */
   peak(alarm, signal = null) {
     const told = signal === null ? alarm.peak_score : alarm.signals[signal];
     if (alarm.cleared_at) return told;
-    const seen = this.#peaks.get(alarm.id);
-    const all = signal === null ? [told, this.now.status?.peaks?.[alarm.id], ...(seen?.values() ?? [])] : [told, seen?.get(signal)];
-    const known = all.filter((one) => Number.isFinite(one));
+    const since = signal === null ? this.now.status?.peaks?.[alarm.id] : this.#peaks.get(alarm.id)?.get(signal);
+    const known = [told, since].filter((one) => Number.isFinite(one));
     return known.length ? Math.max(...known) : null;
   }
 
@@ -118,7 +118,10 @@ class Live extends EventTarget {
 
   /** Try at once to connect again. */
   retry() {
-    if (this.connection === "live" && this.#stream) return;
+    if (this.connection !== "live" || !this.#stream) this.#again();
+  }
+
+  #again() {
     this.#wait = FIRST_WAIT;
     this.#open();
   }
@@ -169,7 +172,9 @@ class Live extends EventTarget {
   async #ask(every = ASK_EVERY) {
     const turn = this.#turn;
     try {
-      await this.#hello(await get("/api/now"));
+      const data = await get("/api/now");
+      if (turn !== this.#turn) return; // a stream has come meanwhile and knows better
+      await this.#hello(data);
     } catch (error) {
       if (error.status === 403) shutDoor();
       if (turn === this.#turn) this.#lost(error.message);
@@ -331,8 +336,7 @@ class Live extends EventTarget {
     if (document.visibilityState === "hidden") {
       this.#hiddenTimer = setTimeout(() => this.#stepBack(), HIDDEN_AFTER);
     } else if (!this.#stream) {
-      this.#wait = FIRST_WAIT;
-      this.#open();
+      this.#again();
     }
   }
 

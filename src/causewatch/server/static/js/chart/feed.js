@@ -150,6 +150,11 @@ export class SeriesFeed {
       return;
     }
     if (!this.span.tail) return;
+    // More than one answer holds would come thinned: rows so far apart that they look like gaps.
+    if (detail.t !== null && detail.t - last > this.most * this.group.every) {
+      await this.load();
+      return;
+    }
     const series = await this.answer({ signal: this.signals, most: this.most, from: last });
     if (!series) return;
     for (const chart of this.charts()) chart.extend(series);

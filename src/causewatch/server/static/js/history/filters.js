@@ -7,7 +7,7 @@ import { fieldSeconds, fieldValue, isDated } from "./times.js";
  * @param plant what /api/plant says
  * @param filters the filters to begin with
  * @param onChange called with new filters when a person has changed them
- * @returns `{element, set(filters)}`
+ * @returns `{element, set(filters), stop()}`; after `stop` nothing is called any more
  */
 export function filterForm(plant, filters, onChange) {
   const timed = isDated(plant.clock)
@@ -72,7 +72,7 @@ export function filterForm(plant, filters, onChange) {
       (one) => h("option", { value: one.name }, one.label || null),
     )),
   );
-  return { element, set };
+  return { element, set, stop: later.cancel };
 }
 
 function field(name, input) {

@@ -10,7 +10,7 @@ const LEAST_LIKELY = 0.01;
 
 /** The causes worth telling: the first, and those that are not all but ruled out. */
 export function likely(causes) {
-  return (causes ?? []).filter((cause, place) => place === 0 || cause.confidence >= LEAST_LIKELY);
+  return (causes ?? []).filter((cause, place) => place === 0 || cause.confidence === null || cause.confidence >= LEAST_LIKELY);
 }
 
 /** What an alarm is about in a few words: its first cause, or "LIT101 stands still". */

@@ -8,6 +8,9 @@ import { otherName, signalLink } from "../history/causes.js";
 import { filteredTable } from "./filtered.js";
 import { ticksText, valueTable } from "./values.js";
 
+/** With hundreds of signals what would be noticed takes minutes to work out; the server says when it gives up. */
+const LONG = 310_000;
+
 const times = (x) => `${format.number(x)} × the limit`;
 
 /** The settings of alarms that matter to people: what it is called, the value, what it means. */
@@ -38,13 +41,20 @@ export function mount(panel, model) {
     h("h2", null, "Signals"),
     signals,
   );
-  let over = false;
-  replace(signals, h("p", { class: "loading" }, "What would be noticed is being worked out…"), signalTable([]));
-  get("/api/noticed").then(
-    (answer) => over || replace(signals, signalTable(answer.signals)),
-    (error) => over || replace(signals, h("p", { class: "error" }, error.message), signalTable([])),
-  );
-  return () => { over = true; };
+  const stop = new AbortController();
+  async function load() {
+    replace(signals, h("p", { class: "loading" }, "What would be noticed is being worked out…"), signalTable([]));
+    try {
+      const answer = await get("/api/noticed", null, { signal: stop.signal, patience: LONG });
+      replace(signals, signalTable(answer.signals));
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      const again = h("button", { type: "button", onclick: load }, "Try again");
+      replace(signals, h("p", { class: "error" }, error.message, " ", again), signalTable([]));
+    }
+  }
+  load();
+  return () => stop.abort();
 }
 
 function often(seconds) {

@@ -4,7 +4,7 @@ import { address } from "../api.js";
 import { add, h, replace, text } from "../dom.js";
 import { clockTime, counted, number, percent, score, span } from "../format.js";
 import { inShort, ofRows, streamDetail, unwellWords } from "../health.js";
-import { lengthOf } from "../history/words.js";
+import { lengthOf, likely } from "../history/words.js";
 import { live } from "../live.js";
 import { displayName, nameTitle, shortName } from "../names.js";
 
@@ -12,8 +12,6 @@ const MOST_CAUSES = 4;
 const MOST_LINKS = 4;
 const MOST_SIGNALS = 10;
 const MOST_COMMENTS = 3;
-/** Causes less likely than this are not worth a line. */
-const LEAST = 0.01;
 /** Letters that fit into half a card, beside a bar, and into a whole one. */
 const HALF = 13;
 const WHOLE = 44;
@@ -89,15 +87,10 @@ function signalLink(alarm, name, ...more) {
     shortName(name, long(alarm) ? WHOLE : HALF));
 }
 
-/** Causes worth showing: the first, and those that are not out of the question. */
-function likely(alarm) {
-  return alarm.causes.filter(({ confidence }, k) => k === 0 || confidence === null || confidence >= LEAST);
-}
-
 /** Whether causes and links stand below each other, each in the whole width of the card. */
 function long(alarm) {
   if (!alarm.broken_links.length) return true;
-  const names = [...likely(alarm).map(({ signal }) => signal), ...alarm.broken_links.flatMap(({ source, target }) => [source, target])];
+  const names = [...likely(alarm.causes).map(({ signal }) => signal), ...alarm.broken_links.flatMap(({ source, target }) => [source, target])];
   return names.some((name) => displayName(name).length > HALF);
 }
 
@@ -105,7 +98,7 @@ function causes(alarm) {
   if (!alarm.causes.length) {
     return alarm.kind === "anomaly" ? h("p", { class: "soft" }, "No cause could be told so far.") : null;
   }
-  const all = likely(alarm);
+  const all = likely(alarm.causes);
   const shown = all.slice(0, MOST_CAUSES);
   return h("section", { class: "card-part" },
     h("h4", null, alarm.abstained ? "It may start at" : "Where it starts"),
@@ -162,7 +155,7 @@ function more(alarm, n, what) {
 
 /** Where to look further; rows are no signal that could be drawn, nor a place in the graph. */
 function links(alarm) {
-  const first = [...new Set([...likely(alarm).map((cause) => cause.signal), ...Object.keys(alarm.signals)])].slice(0, 3);
+  const first = [...new Set([...likely(alarm.causes).map((cause) => cause.signal), ...Object.keys(alarm.signals)])].slice(0, 3);
   return h("p", { class: "card-links row" },
     !ofRows(alarm.problem) && [
       h("a", { href: address("/signals", { alarm: alarm.id, signal: first }) }, "See the signals"),

@@ -96,6 +96,6 @@ export class SpanAlarms {
 
 /** Whether an alarm is about this signal. */
 function concerns(alarm, name) {
-  return name in alarm.signals || likely(alarm.causes).some(({ signal }) => signal === name)
+  return Object.hasOwn(alarm.signals, name) || likely(alarm.causes).some(({ signal }) => signal === name)
     || alarm.broken_links.some(({ source, target }) => source === name || target === name);
 }

@@ -34,6 +34,7 @@ function mount(root, params) {
   let turn = 0; // Answers to questions that are no longer asked are dropped.
   let trouble = null;
   let busy = false;
+  let over = false; // Whether another view is shown.
 
   const timeline = new Timeline();
   const table = new AlarmTable();
@@ -102,7 +103,7 @@ function mount(root, params) {
     draw();
     await ask(() => asked.refresh());
     // The server looks through so many alarms for one answer: a page may be empty, others follow.
-    for (let k = 0; k < MOST_EMPTY && asked === list && !trouble; k += 1) {
+    for (let k = 0; k < MOST_EMPTY && asked === list && !trouble && !over; k += 1) {
       if (list.alarms.length > 0 || list.next === null) break;
       await ask(() => asked.more());
     }
@@ -118,7 +119,7 @@ function mount(root, params) {
   /** Load what the chosen part of time needs. */
   async function fill() {
     const asked = list;
-    while (asked === list && range.length !== null && list.next !== null && !trouble
+    while (asked === list && !over && range.length !== null && list.next !== null && !trouble
       && list.alarms.length < MOST_LOADED
       && (list.oldest ?? -Infinity) > spanOf(range, list.alarms, now())[0]) {
       await ask(() => asked.more());
@@ -200,6 +201,9 @@ function mount(root, params) {
 
   return () => {
     turn += 1;
+    over = true;
+    form.stop();
+    redraw.cancel();
     live.removeEventListener("alarm", onAlarm);
     live.removeEventListener("hello", onHello);
     live.removeEventListener("status", onStatus);
