@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from causewatch.streaming.sink import Notice
 from causewatch.streaming.store.attachments import LARGEST, PIECE, Attachments, Room
 from causewatch.streaming.store.base import Asked, Checkpoint, Retention, Store
 from causewatch.streaming.store.sql import InUseError
+from causewatch.streaming.store.sqlite import MemoryStore
 from services.postgres import running_postgres
 from stores import FilePlace, MemoryPlace, ServerPlace, alike, checkpoint, event
 
@@ -107,12 +109,41 @@ def test_events_are_numbered_without_gaps(place, store):
     store.save(None, [event("a", "updated")])
     assert store.last == 3
     assert told(store) == [(1, "a", "raised"), (2, "b", "raised"), (3, "a", "updated")]
-    assert store.notices(1, 1) == [Notice(2, store.watch, event("b"))]
+    (second,) = store.notices(1, 1)
+    assert second == Notice(2, store.watch, event("b"), second.series)
     assert store.notices(3) == []
     assert list(store.events()) == [event("a"), event("b"), event("a", "updated")]
     assert list(store.events("a")) == [event("a"), event("a", "updated")]
     assert list(store.events("\udc80\0")) == []
     assert alike(store.load(), checkpoint(2))
+
+
+def test_keys_are_of_one_store_alone(place, store):
+    """Names may be the same, and numbers begin anew: that is no repetition."""
+    store.save(None, [event("a"), event("b")])
+    keys = [one.key for one in store.notices(0)]
+    series = store.notices(0)[0].series
+    assert re.fullmatch("[0-9a-f]{16}", series)
+    assert keys == [f"{store.watch}/{series}/{number}" for number in (1, 2)]
+    with closing(MemoryStore(store.watch)) as other:
+        other.save(None, [event("a")])
+        assert other.notices(0)[0].key not in keys
+    if place.shared:
+        for _ in range(2):  # as after a kill
+            with closing(place.store()) as again, again.lock():
+                again.save(checkpoint(1), [event("c")])
+                assert [one.key for one in again.notices(0)][:2] == keys
+                assert {one.series for one in again.notices(0)} == {series}
+
+
+def test_a_look_for_notices_writes_nothing_once_they_have_a_series(place, store, monkeypatch):
+    store.save(None, [event("a")])
+    (first,) = store.notices(0)
+    again = place.store()
+    monkeypatch.setattr(again, "_write", _fail)
+    assert again.notices(0) == [first]
+    if place.shared:
+        again.close()
 
 
 def test_alarms_are_as_they_were_last_seen(store):
@@ -432,6 +463,18 @@ def test_what_a_sink_has_still_to_get_stays(store):
     assert store.delivered("slow") == (2, None)  # in case it comes back
 
 
+def test_a_sink_that_is_away_makes_no_memory_grow(place, store):
+    store.deliver("away", 0)
+    for _ in range(3):
+        store.save(None, [event("a", "cleared") for _ in range(5000)])
+        while store.forget(Retention(events=10_000), 0.0):
+            pass
+    left = len(list(store.events()))
+    assert left == (10_000 if isinstance(place, MemoryPlace) else 15_000)
+    assert len(store.notices(5000, 20_000)) == 10_000  # the latest
+    assert store.last == 15_000
+
+
 def test_much_is_forgotten_little_by_little(store):
     store.save(None, [event("a", "updated")] * 2500)
     store.save(None, [event("a", "cleared")])
@@ -675,6 +718,7 @@ DROPPED = (
     "DROP TABLE attachments",
     "DROP TABLE attachment_pieces",
     "DROP INDEX alarms_by_first",
+    "ALTER TABLE watches DROP COLUMN series",
     "ALTER TABLE questions DROP COLUMN taken_by",
 )
 
@@ -738,6 +782,48 @@ def test_stores_in_which_nobody_could_take_questions_go_on(old_place, take):
             f" VALUES ('{{watch}}', 'token of {number}', '{{{{}}}}')"
         )
         assert len(other.asked()) == 1
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_stores_without_a_series_get_one(old_place, locked):
+    with closing(old_place.store()) as first:
+        first.save(checkpoint(1), [event("a")])
+    old_place.sql("ALTER TABLE watches DROP COLUMN series")
+    with closing(old_place.store()) as store, store.lock() if locked else nullcontext():
+        if locked:  # before there is anything to deliver
+            assert store._read(lambda talk: talk.has_column("watches", "series"), False)
+        (notice,) = store.notices(0)
+        assert notice.series
+    with closing(old_place.store()) as again:
+        assert again.notices(0) == [notice]
+    # A row that an earlier release has made has none either.
+    old_place.sql("UPDATE watches SET series = NULL WHERE watch = '{watch}'")
+    with closing(old_place.store()) as later, later.lock():
+        assert later.notices(0)[0].series not in ("", notice.series)
+
+
+def test_a_series_is_made_once_by_many(server):
+    place, wrong, found = ServerPlace(f"{server.url}?schema=older_series"), [], []
+    stores = [place.store() for _ in range(5)]
+    stores[0].save(None, [event("a")])
+    place.sql("ALTER TABLE watches DROP COLUMN series")
+
+    def work(store):
+        try:
+            found.append(store.notices(0)[0].series)
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(store,)) for store in stores]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(30.0)
+    assert wrong == []
+    assert len(found) == 5
+    assert len(set(found)) == 1
+    for store in stores:
+        store.close()
 
 
 def test_tables_of_attachments_are_made_once_by_many(server):

@@ -105,7 +105,7 @@ def test_a_growing_file_is_followed_stopped_and_gone_on_with(plant, whole, tmp_p
     assert main(["watch", str(plant.model), str(source), *options]) == 2
     assert "in use by a running watch" in capsys.readouterr().err
 
-    run.send_signal(signal.SIGTERM)
+    run.send_signal(signal.SIGHUP)  # as when a terminal is closed; others are told SIGTERM
     shown, said = run.communicate(timeout=PATIENCE)
     assert run.returncode == 130
     assert said == f"causewatch: interrupted; the state is in {str(state)!r}.\n"

@@ -122,8 +122,15 @@ class ModbusPlant:
         made = self._server.callback_new_connection
 
         def make() -> Any:
-            lines.append(made())
-            return lines[-1]
+            protocol = made()
+            begin = protocol.connection_made
+
+            def note(transport: Any) -> None:
+                lines.append(transport)
+                begin(transport)
+
+            protocol.connection_made = note
+            return protocol
 
         self._server.callback_new_connection = make
         await self._server.serve_forever(background=True)
@@ -132,13 +139,12 @@ class ModbusPlant:
         self._loop = asyncio.get_running_loop()
         up.set()
         await self._server.serving
-        # The library forgets connections that were being made while it closed.
+        # The library forgets connections that were being made or closed while it was.
         making = asyncio.all_tasks() - {asyncio.current_task()}
         if making:
             await asyncio.wait(making, timeout=5)
         for one in lines:
-            if one.transport is not None:
-                one.transport.abort()
+            one.abort()
         await asyncio.sleep(0.02)  # a transport closes its socket when the loop comes round
 
     def _note(self, sending: bool, pdu: Any) -> Any:

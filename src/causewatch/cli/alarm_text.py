@@ -62,8 +62,10 @@ def print_alarm(
         said = "cannot tell; candidates " if alarm["abstained"] else ""
         out.print(f"Causes     {said}{', '.join(causes)}")
     for link in alarm["broken_links"][:8]:
+        source, target = shown(str(link["source"])), shown(str(link["target"]))
+        between = f"{source}, own past" if source == target else f"{source} → {target}"
         out.print(
-            f"Broken     {shown(str(link['source']))} → {shown(str(link['target']))}"
+            f"Broken     {between}"
             f" ({_lag(link['lag'], every)}): {_number(link['observed'])} instead of"
             f" {_number(link['normal'])}"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -46,6 +48,8 @@ SPEED = 1800.0
 """Half an hour in a second."""
 SERVED_SPEED = 120.0
 """Two minutes in a second, so that there is time to look around."""
+FOLDER = "causewatch-demo"
+"""Where it is written if nobody says."""
 FILES = (
     "normal.csv", "test.csv", "causes.json", "model.cwm", "alarms.jsonl", "scores.csv", "graph.svg",
     "graph.html", "index.html",
@@ -61,8 +65,13 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder to write to; made if it is not there.")
-    ] = Path("causewatch-demo"),
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder to write to; made if it is not there.",
+            show_default=f"{FOLDER}, or {FOLDER}-2 and so on if that is there",
+        ),
+    ] = None,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Of everything that is random.")
     ] = 1,
@@ -102,6 +111,7 @@ def demo(
         from causewatch.extras import needed
 
         needed("fastapi", "server")
+    out = out or _free_folder(force)
     paths = {name: out / name for name in FILES}
     from causewatch.cli.demo_report import PAGES, result_dict, write_report
 
@@ -152,6 +162,12 @@ def demo(
         print_json(result_dict(learnt, watched, paths, seed, seconds))
     else:
         screen.print(f"All of this took {seconds:.0f} s.")
+
+
+def _free_folder(force: bool) -> Path:
+    """The usual folder, or one beside it, so that one demo after the other works."""
+    names = itertools.chain([FOLDER], (f"{FOLDER}-{k}" for k in itertools.count(2)))
+    return next(Path(name) for name in names if force or not os.path.lexists(name))
 
 
 class _Steps:

@@ -17,8 +17,12 @@ from causewatch.cli.output import complain
 if TYPE_CHECKING:
     from causewatch.streaming.runner import Watch
 
-__all__ = ["signals", "undisturbed", "warnings"]
+__all__ = ["interruptible", "signals", "undisturbed", "warnings"]
 
+ENDING = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+"""Signals by which a process is told to end; Windows does not have the last."""
 GARBAGE = 20_000
 """Things that are made before Python looks for garbage."""
 
@@ -59,9 +63,28 @@ def warnings() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
+def _heeded(number: int) -> bool:
+    """Whether a signal means anything to this process: `nohup` has it ignore some."""
+    return signal.getsignal(number) is not signal.SIG_IGN
+
+
+def interruptible() -> None:
+    """Let a request to end, or a terminal that is closed, interrupt a command as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    for one in ENDING:
+        if signal.getsignal(one) is signal.SIG_DFL:
+            signal.signal(one, interrupt)
+
+
 @contextmanager
 def signals(watch: Watch) -> Iterator[None]:
-    """Let Ctrl-C and a request to end stop the watch between two batches; a second one at once."""
+    """Let Ctrl-C, a request to end and a closed terminal stop the watch between two batches.
+
+    The second time at once.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -71,7 +94,7 @@ def signals(watch: Watch) -> Iterator[None]:
             raise KeyboardInterrupt
         watch.stop = True
 
-    before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {one: signal.signal(one, stop) for one in ENDING if _heeded(one)}
     try:
         yield
     finally:

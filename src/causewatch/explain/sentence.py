@@ -16,7 +16,7 @@ from causewatch.explain.view import clean
 from causewatch.monitor.alarms import BrokenLink
 from causewatch.monitor.course import Course
 
-__all__ = ["LONGEST", "Change", "ChangeKind", "cannot_tell", "change_of", "headline"]
+__all__ = ["LONGEST", "Change", "ChangeKind", "cannot_tell", "change_of", "headline", "one_tick"]
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,10 @@ NOISY = 2.0
 OFF = 2.0
 """A level is off if its mean is this many times what chance would make it."""
 
-ChangeKind = Literal["guard", "twin", "frozen", "link", "level", "noise", "other"]
+ONE_TICK = 0.8
+"""A signal is said to have jumped if one tick has this share of all its squared innovations."""
+
+ChangeKind = Literal["guard", "twin", "frozen", "link", "level", "jump", "noise", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Change:
     kind
         ``guard``: a constant signal moved; ``twin``: it no longer equals another one;
         ``frozen``: it stands still; ``link``: a link acts otherwise; ``level``: it is off what its
-        causes say; ``noise``: it is noisier; ``other``.
+        causes say; ``jump``: it was, at one tick; ``noise``: it is noisier; ``other``.
     at
         Since when, in nanoseconds.
     link
@@ -50,7 +53,8 @@ class Change:
     before, after
         Values of a ``guard`` before and after it moved; `after` is also where a signal is frozen.
     amount
-        How far a ``level`` is off, in the signal's units; the factor of ``noise``.
+        How far a ``level`` is off or a ``jump`` went, in the signal's units; the factor of
+        ``noise``.
     """
 
     signal: str
@@ -97,8 +101,13 @@ def change_of(
     off = offsets(course.innovation[onset:stop, column], context.equations, column)
     spread = float(left.std())
     if level > OFF**2 * max(spread, 1.0) ** 2 or _is_off(off, context, column):
-        return Change(name, "level", at, amount=float(np.median(off)))
+        return Change(name, "level", at, amount=_amount(off))
     if factor > NOISY:
+        innovation = course.innovation[onset:stop, column]
+        tick = one_tick(innovation)
+        if tick is not None:
+            amount = float(innovation[tick] * context.equations.spread[column])
+            return Change(name, "jump", int(course.time[onset + tick]), amount=amount)
         return Change(name, "noise", at, amount=factor)
     return Change(name, "link" if worst else "other", at, link=worst)
 
@@ -148,9 +157,25 @@ def _guard(name: str, course: Course, ranking: Ranking, column: int, context: Co
     return Change(name, "guard", at, before=before, after=float(values[moved[-1]]))
 
 
+def one_tick(innovation: Floats) -> int | None:
+    """The tick that holds nearly all of the surprise, if there is one.
+
+    An offset that has just begun is a single surprise among quiet ticks, and no noise.
+    """
+    squares = np.clip(np.nan_to_num(innovation), -1e9, 1e9) ** 2
+    most = int(squares.argmax())
+    return most if squares[most] > ONE_TICK * squares.sum() else None
+
+
 def _shapeless(left: Floats) -> bool:
     """Whether innovations change sign from tick to tick, as noise does."""
     return bool(np.mean(left[1:] * left[:-1] < 0) > 0.5)
+
+
+def _amount(off: Floats) -> float:
+    """How far a level is off since it went half the way there: the onset may lie a bit before."""
+    size = np.abs(off)
+    return float(np.median(off[int(np.argmax(size >= size.max() / 2)) :]))
 
 
 def _is_off(off: Floats, context: Context, column: int) -> bool:
@@ -175,6 +200,9 @@ def _said(change: Change, context: Context) -> str:
     if change.kind == "level":
         side = "above" if change.amount > 0 else "below"
         return f"{name} reads {_number(abs(change.amount))}{unit} {side} what its causes say"
+    if change.kind == "jump":
+        side = "above" if change.amount > 0 else "below"
+        return f"{name} jumped {_number(abs(change.amount))}{unit} {side} what its causes say"
     if change.kind == "noise":
         return f"{name} has been {_number(change.amount)} times as noisy as usual"
     if change.kind == "link" and change.link is not None:

@@ -196,6 +196,15 @@ class AlarmBook:
         alarm = self._described(replace(track.picture(self._names, time), **changes), track)
         told.append((event, track.told(alarm)))
 
+    def _unshelved(self, track: Track, time: int, told: Told) -> None:
+        """An alarm is off the shelf: raised again if it is still on."""
+        if track.alarm.on:
+            self._tell("raised", track, time, told, shelved_until=None)
+        else:
+            track.alarm = replace(track.alarm, updated_at=time, shelved_until=None)
+            # Its ticks, which a state does not keep of what is over, went with the other events.
+            told.append(("updated", replace(track.alarm, course=None)))
+
     def _described(self, alarm: Alarm, track: Track) -> Alarm:
         """`alarm` with its explanation. Nothing else is taken over from `describe`."""
         track.look_tick = self._tick

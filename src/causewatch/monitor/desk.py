@@ -83,7 +83,8 @@ class AlarmDesk(AlarmBook):
         if isinstance(what, str):
             if not self._shelves.remove_alarm(what):
                 raise UnknownNameError(what, "shelved alarm", self._shelves.alarms)
-            tracks = [track for track in self._tracks() if track.alarm.id == what]
+            known = (*self._tracks(), *self._recent)
+            tracks = [track for track in known if track.alarm.id == what]
         else:
             names, shelved = self._known(what), self._shelves.signals
             for name in names:
@@ -96,7 +97,7 @@ class AlarmDesk(AlarmBook):
         told: Told = []
         for track in tracks:
             if track.alarm.shelved_until is not None:
-                self._tell("raised", track, at, told, shelved_until=None)
+                self._unshelved(track, at, told)
         return AlarmEvents.of(told)
 
     def mark_normal(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
@@ -114,7 +115,8 @@ class AlarmDesk(AlarmBook):
         remark = Remark(_person(by), at, comment)
         self._feedback.add(NormalMark(id, by, at, factors))
         self._shelves.remove_alarm(id)
-        changes: dict[str, Any] = {"normal": True, "acknowledged": remark, "shelved_until": None}
+        seen = track.alarm.acknowledged or remark  # who was the first to see it stays so
+        changes: dict[str, Any] = {"normal": True, "acknowledged": seen, "shelved_until": None}
         if track.alarm.on:
             told: Told = []
             if track.problem is not None:

@@ -203,7 +203,7 @@ class AlarmPolicy(AlarmDesk):
         """End the shelves that are over; the alarms that were on them."""
         self._shelves.expire(time)
         back = []
-        for track in self._tracks():
+        for track in (*self._tracks(), *self._recent):
             until = track.alarm.shelved_until
             if until is not None and until <= time:
                 track.alarm = replace(track.alarm, shelved_until=None)
@@ -211,13 +211,13 @@ class AlarmPolicy(AlarmDesk):
         return back
 
     def _tell_again(self, back: list[Track], time: int, told: Told) -> None:
-        """Raise what was on a shelf and is still on."""
+        """Tell of what was on a shelf, unless it has just been cleared."""
         for track in back:
-            if track.alarm.on:
+            if track.alarm.on or all(one[1].id != track.alarm.id for one in told):
                 told[:] = [
                     one for one in told if one[1].id != track.alarm.id
                 ]  # one event is enough
-                self._tell("raised", track, time, told)
+                self._unshelved(track, time, told)
 
     def _check_health(self, time: int, signals: Floats, told: Told) -> None:
         rules = self.settings

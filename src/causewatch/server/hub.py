@@ -237,10 +237,10 @@ class Hub:
     def _ticks(self, before: int) -> bytes:
         run = self._feed.trail.after(before, MOST_TICKS, self._columns)
         skipped = max(0, self._sent - before - len(run))
-        return frame(
-            "ticks",
-            {"n": self._sent, "at": self._wall(), "skipped": skipped, "ticks": _rows(run)},
-        )
+        told = {"n": self._sent, "at": self._wall(), "skipped": skipped, "ticks": _rows(run)}
+        if self._feed.status["peaks"]:
+            told["peaks"] = self._feed.status["peaks"]
+        return frame("ticks", told)
 
 
 def frame(event: str, data: dict[str, Any]) -> bytes:

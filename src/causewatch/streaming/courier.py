@@ -2,6 +2,7 @@
 
 The store is the queue: what could not be delivered stays there, also over restarts, and goes out in
 order as soon as the sink takes it. So a slow or absent receiver holds up nobody and loses nothing.
+Only a store in memory keeps no more than so much for it; what went is counted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 
 from causewatch.errors import CausewatchError
 from causewatch.streaming.backoff import Backoff
-from causewatch.streaming.sink import DeliveryError, Sink, Status
+from causewatch.streaming.sink import DeliveryError, Notice, Sink, Status
 from causewatch.streaming.store.base import Store
 
 __all__ = ["Courier", "stop_all"]
@@ -47,7 +48,7 @@ class Courier:
     errors
         Failed deliveries so far.
     trouble
-        Why the last one failed; empty when all is well.
+        Why the last one failed; empty when something was delivered since.
     """
 
     def __init__(self, sink: Sink, store: Store, backoff: Backoff | None = None) -> None:
@@ -56,11 +57,16 @@ class Courier:
         self._backoff = backoff or Backoff()
         self.errors = 0
         self.trouble = ""
-        self._sent = 0
-        self._news = threading.Event()
-        self._ending = threading.Event()
-        self._idle = threading.Event()  # everything so far is delivered
+        self._changed = threading.Condition()  # guards what stands from here to the next blank line
+        self._sent = 0  # number of the last event that is done with
+        self._passed = 0  # events before it that were gone when their turn came
+        self._ahead = 0  # events after it that are known to be gone
+        self._news = False  # whether there may be something that was not looked at
+        self._idle = False  # whether everything so far is delivered
         self._status: Status | None = None
+
+        self._complained = False  # whether trouble was said, and not yet that it is over
+        self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -76,27 +82,48 @@ class Courier:
 
     def tell(self, status: Status | None = None) -> None:
         """There are new events in the store, or the watch stands differently."""
-        if status is not None:
-            self._status = status
-        self._idle.clear()
-        self._news.set()
+        with self._changed:
+            if status is not None:
+                self._status = status
+            self._idle, self._news = False, True
+            self._changed.notify_all()
 
     @property
     def waiting(self) -> int:
         """Events that are not delivered yet; known without a look at the store."""
-        return max(0, self._store.newest - self._sent)
+        with self._changed:
+            return max(0, self._store.newest - self._sent - self._ahead)
+
+    @property
+    def forgotten(self) -> int:
+        """Events that the store no longer had when they could be delivered."""
+        with self._changed:
+            return self._passed + self._ahead
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """What the sink has not got, or not whole, and never will: counted by kind."""
+        return {**getattr(self.sink, "problems", {}), "forgotten": self.forgotten}
 
     def finish(self, patience: float) -> None:
         """Deliver what is left, within `patience` seconds."""
-        if self._thread is not None:
-            self.tell()
-            # Whoever was away until now will hardly be back within seconds.
-            self._idle.wait(min(patience, HOPELESS) if self.trouble else patience)
+        if self._thread is None:
+            return
+        self.tell()
+        end = time.monotonic() + patience
+        with self._changed:
+            if self.trouble:
+                # Whoever was away until now will hardly be back within seconds.
+                hopeless = min(patience, HOPELESS)
+                self._changed.wait_for(lambda: self._idle or not self.trouble, hopeless)
+            if not self.trouble:
+                self._changed.wait_for(lambda: self._idle, max(0.0, end - time.monotonic()))
 
     def hurry(self) -> None:
         """Do not begin anything new."""
         self._ending.set()
-        self._news.set()
+        with self._changed:
+            self._changed.notify_all()
 
     def stop(self, patience: float) -> None:
         """Close the sink, within `patience` seconds."""
@@ -115,56 +142,102 @@ class Courier:
     def _run(self) -> None:
         try:
             while not self._ending.is_set():
-                self._news.wait(IDLE)
-                self._news.clear()
+                with self._changed:
+                    self._changed.wait_for(lambda: self._news or self._ending.is_set(), IDLE)
+                    self._news = False
                 pause = self._deliver()
                 if pause:
                     self._ending.wait(pause)
-                    self._news.set()
+                    with self._changed:
+                        self._news = True
         finally:
             self.sink.close()
 
     def _deliver(self) -> float:
         """Bring all there is; gives seconds to wait before the next try, 0 if all went well."""
         try:
-            if self._status is not None:
-                status, self._status = self._status, None
-                self.sink.look(status)
-            while not self._ending.is_set():
-                notices = self._store.notices(self._sent, BATCH)
-                if not notices:
-                    break
-                try:
-                    mark = self.sink.send(notices)
-                except DeliveryError as error:
-                    if error.sent:
-                        self._remember(notices[error.sent - 1].number, None)
-                    raise
-                self._remember(notices[-1].number, mark)
+            self._look()
+            while not self._ending.is_set() and self._bring():
+                self._look()
         except CausewatchError as error:
             return self._failed(str(error))
         except Exception as error:
             # A sink of whatever make must not end the watching, nor be silent about it.
             log.exception("Unexpected trouble with %s", self.sink.name)
             return self._failed(f"{self.sink.name} failed ({type(error).__name__}: {error}).")
-        if self.trouble:
+        self._works()
+        if self._complained:
+            self._complained = False
             log.info("%s takes events again.", self.sink.name)
-        self.trouble = ""
-        self._backoff.reset()
-        if not self._news.is_set():
-            self._idle.set()
+        with self._changed:
+            # Whoever tells of something new while this is said is not overheard.
+            self._idle = not self._news
+            self._changed.notify_all()
         return 0.0
 
-    def _remember(self, number: int, mark: object) -> None:
+    def _look(self) -> None:
+        """Let the sink see how the watch stands, if that is new."""
+        with self._changed:
+            status, self._status = self._status, None
+        if status is not None:
+            self.sink.look(status)
+
+    def _bring(self) -> bool:
+        """Bring some events; gives whether there were any. Raises if the sink took none of them."""
+        notices = self._store.notices(self._sent, BATCH)
+        if not notices:
+            return False
+        self._look_for_gaps(notices)
+        try:
+            mark = self.sink.send(notices)
+        except DeliveryError as error:
+            if error.sent <= 0:
+                raise
+            # Slow, but at work: the rest goes at once.
+            self._remember(notices[: error.sent], None)
+        else:
+            self._remember(notices, mark)
+        self._works()
+        return True
+
+    def _look_for_gaps(self, notices: Sequence[Notice]) -> None:
+        """Count the events before the last of these that are no longer there."""
+        gone = notices[-1].number - self._sent - len(notices)
+        if gone > self._ahead:
+            log.warning(
+                "%s forgotten before %s could take %s.",
+                "1 event was" if gone == 1 else f"{gone:,} events were",
+                self.sink.name,
+                "it" if gone == 1 else "them",
+            )
+        with self._changed:
+            self._ahead = gone
+
+    def _remember(self, notices: Sequence[Notice], mark: object) -> None:
+        """The sink has these."""
+        number = notices[-1].number
         self._store.deliver(self.sink.name, number, mark)
-        self._sent = number
+        with self._changed:
+            gone = number - self._sent - len(notices)
+            self._passed += gone
+            self._ahead -= gone
+            self._sent = number
+
+    def _works(self) -> None:
+        """Something was delivered, or there was nothing to deliver."""
+        self._backoff.reset()
+        with self._changed:
+            self.trouble = ""
+            self._changed.notify_all()
 
     def _failed(self, reason: str) -> float:
         self.errors += 1
-        if not self.trouble:
+        if not self._complained:
+            self._complained = True
             log.warning("%s Trying again.", reason)
-        self.trouble = reason
-        self._idle.clear()
+        with self._changed:
+            self.trouble = reason
+            self._idle = False
         return self._backoff.next()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from causewatch.data import format_time
 from causewatch.monitor import Monitor, Tick
 from causewatch.streaming.source import Batch, Source
 
@@ -14,12 +15,25 @@ WAIT = 0.2
 
 
 def take(monitor: Monitor, source: Source, batch: Batch) -> Iterator[Tick]:
-    """Give a batch to the monitor, row by row; gives the ticks that this completes."""
+    """Give a batch to the monitor, row by row; gives the ticks that this completes.
+
+    Where the model counts rows and the source has not done so, the monitor numbers them, whatever
+    their times. Its state holds the last number, and is saved together with the position of the
+    source: so rows that come again after a kill get the numbers that they had.
+    """
     if len(batch.times):
-        if source.clock is not None:
-            monitor.use_clock(source.clock)
+        clock = source.clock
+        if clock is not None:
+            monitor.use_clock(clock)
+        number = monitor.model.clock == "rows" and clock != "rows"
+        # Given with the first row, for the monitor to say once that dates are not used.
+        date = format_time(int(batch.times[0]), clock) if clock in ("utc", "naive") else None
         for row, when in zip(batch.values, batch.times.tolist(), strict=True):
-            tick = monitor.update_ns(row, when)
+            if number:
+                tick = monitor.update(row, date)
+                date = None
+            else:
+                tick = monitor.update_ns(row, when)
             if tick.complete:
                 yield from tick.all
     for values, time in batch.named:

@@ -107,7 +107,8 @@ class Metrics:
         if status is None:
             return ""
         silent = status.unwell.get(STREAM) == "silent"
-        return f"{status.source}, but no rows come" if silent else status.source
+        said = status.source.rstrip(".")  # trouble with the store comes as a sentence
+        return f"{said}; no rows come" if silent else said
 
     def text(self) -> bytes:
         """Everything, in the text form of Prometheus."""

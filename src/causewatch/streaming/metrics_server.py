@@ -165,7 +165,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return HTTPStatus.SERVICE_UNAVAILABLE, text.encode()
         # A source that is away is no reason to start the watch again: it goes on trying.
         source = " ".join(self.server.metrics.source.split())
-        said = f"; its source: {source}" if source else ""
+        said = f": {source}" if source else ""
         return HTTPStatus.OK, f"The watch is running{said}.\n".encode("utf-8", "replace")
 
     def _answer(self, status: HTTPStatus, body: bytes, kind: str = TEXT) -> None:

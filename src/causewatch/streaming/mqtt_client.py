@@ -364,8 +364,8 @@ class Channel:
         if code.is_failure:
             self._why = _refusal(code)
             return
-        if self._keep and not flags.session_present:
-            if self._had_session:
+        if not (self._keep and flags.session_present):  # what is not kept begins anew every time
+            if self._keep and self._had_session:
                 self.counts["session_lost"] += 1
                 log.warning(
                     "%s no longer knows the session %s; rows sent since may be lost.",

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.streaming.address import Address, parse_address
+from causewatch.streaming.mqtt_topics import MQTT, NATS, Wildcards
 from causewatch.streaming.plan import Place
 from causewatch.streaming.sink import Sink
 from causewatch.streaming.source import Source, Wanted
@@ -48,6 +49,9 @@ SINKS: Mapping[str, tuple[str, str]] = {
     "syslog+tls": ("sinks.syslog", "SyslogSink"),
 }
 
+PATTERNS: Mapping[str, Wildcards] = {"mqtt": MQTT, "nats": NATS}
+"""How those that have wildcards write them."""
+
 
 def is_address(text: str) -> bool:
     """Whether this is the address of a server rather than a path."""
@@ -59,11 +63,14 @@ def feeds_back(source: Place, sink: Place) -> bool:
     if not (is_address(source.where) and is_address(sink.where)):
         return False
     read, written = (parse_address(one.where, one.options) for one in (source, sink))
-    kinds = {_kind(SOURCES, read.scheme), _kind(SINKS, written.scheme)}
-    if len(kinds) > 1 or "" in kinds:
+    kind = _kind(SOURCES, read.scheme)
+    if not kind or kind != _kind(SINKS, written.scheme):
         return False
-    same = (read.host, read.port) == (written.host, written.port)
-    return same and bool(read.path) and _covers(read.path, written.path)
+    if not read.path or not _same_server(read, written):
+        return False
+    if kind in PATTERNS:
+        return PATTERNS[kind].covers(read.path, written.path)
+    return read.path == written.path
 
 
 def _kind(known: Mapping[str, tuple[str, str]], scheme: str) -> str:
@@ -71,13 +78,18 @@ def _kind(known: Mapping[str, tuple[str, str]], scheme: str) -> str:
     return known.get(scheme, ("", ""))[0].rpartition(".")[2]
 
 
-def _covers(pattern: str, topic: str) -> bool:
-    """Whether a topic is among those that a pattern of MQTT or NATS means."""
-    parts = [
-        "[^/.]*" if part in ("+", "*") else ".*" if part in ("#", ">") else re.escape(part)
-        for part in re.split(r"([/.])", pattern)
-    ]
-    return re.fullmatch("".join(parts), topic) is not None
+def _same_server(one: Address, other: Address) -> bool:
+    """Whether two addresses of a kind mean one server, with or without TLS.
+
+    A server that speaks both has a port for each; those that are usual belong together.
+    """
+    from causewatch.streaming import kafka_settings, mqtt_options, nats_client
+
+    nats = dict.fromkeys(("nats", "tls"), nats_client.PORT)
+    usual = {**mqtt_options.PORTS, **nats, "kafka": kafka_settings.PORT}
+    ports = [place.port or usual.get(place.scheme) for place in (one, other)]
+    both_usual = ports == [usual.get(place.scheme) for place in (one, other)]
+    return one.host == other.host and (ports[0] == ports[1] or both_usual)
 
 
 def open_source(

@@ -1,4 +1,4 @@
-"""What people ask of a running watch: to acknowledge, shelve, comment on alarms or call them normal.
+"""What people ask of a running watch: to acknowledge or shelve alarms, comment on them, and so on.
 
 They leave it in the store, where the watch finds it; the answers go there with the next checkpoint.
 """

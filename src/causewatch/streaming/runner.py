@@ -25,6 +25,7 @@ from causewatch.monitor.alarms import Event
 from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
+from causewatch.streaming.dropping import Dropping
 from causewatch.streaming.feeding import take
 from causewatch.streaming.reports import Reports
 from causewatch.streaming.requests import answer
@@ -139,6 +140,7 @@ class Watch:
         self._reports = reports
         self._retention = retention or Retention() if keep else IN_MEMORY
         self._silence = silence or Silence()
+        self._dropping = Dropping()
         self._now, self._wall = now, wall
         # Until there is a tick, what people do happens at the last one of the earlier run.
         self._time = int(saved.monitor["time"] or 0) if saved is not None else 0
@@ -153,7 +155,7 @@ class Watch:
     @property
     def undelivered(self) -> int:
         """Events that sinks have not got."""
-        return sum(courier.waiting for courier in self.couriers)
+        return sum(courier.waiting + courier.forgotten for courier in self.couriers)
 
     @property
     def store(self) -> Store:
@@ -303,6 +305,8 @@ class Watch:
             self._save()
         if now - self._said_at >= STATUS_EVERY:
             self._said_at = now
+            if useless := self._dropping.look(self.counts.rows, self.counts.problems):
+                log.warning("%s: %s", self.source.name, useless)
             self._standing.tell(self.last, self.trouble)
         for view in self.views:
             view.look(self)

@@ -40,22 +40,32 @@ class Notice:
     Attributes
     ----------
     number
-        Counts the events of a watch from 1 on, without gaps. Together with `watch` it is what a
-        receiver knows a repetition by.
+        Counts the events of a watch from 1 on, without gaps; anew with every new store.
     watch
-        Name of the watch.
+        Name of the watch; others may have the same.
     body
         The event as in the JSON lines of alarms.
+    series
+        Random text that the store of the watch keeps, so that its numbers are not taken for those
+        of another.
     """
 
     number: int
     watch: str
     body: Mapping[str, Any]
+    series: str = ""
 
     @property
     def key(self) -> str:
-        """The same for the same event, whenever it is sent."""
-        return f"{self.watch}/{self.number}"
+        """What a receiver knows a repetition by: ``watch/series/number``.
+
+        It is the same for the same event, whenever it is sent, and no other event has it.
+
+        >>> Notice(7, "line 1", {}, "b3d0c52a9e417f68").key
+        'line 1/b3d0c52a9e417f68/7'
+        """
+        series = f"{self.series}/" if self.series else ""
+        return f"{self.watch}/{series}{self.number}"
 
     def to_json(self) -> str:
         """The event as one line of JSON, with the name of the watch."""

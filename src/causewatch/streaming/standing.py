@@ -10,6 +10,7 @@ from causewatch.monitor import Monitor, Tick
 from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier
 from causewatch.streaming.inbox import Inbox
+from causewatch.streaming.played import PlayedSource
 from causewatch.streaming.sink import Status
 from causewatch.streaming.source import Source
 from causewatch.streaming.views import Observer
@@ -57,11 +58,19 @@ class Standing:
             unwell={name: health.state for name, health in self._monitor.health.items()},
             rows=self._counts.rows,
             ticks=self._counts.ticks,
-            lag=self._wall() - time / 1e9 if clock == "utc" and time is not None else None,
+            lag=self._lag(time),
             signals={} if last is None or last.score is None else dict(last.signals),
             problems=self._counts.problems,
             source=trouble or self._source.status,
         )
+
+    def _lag(self, time: int | None) -> float | None:
+        """How far a tick is behind the clock, in seconds; None where that says nothing."""
+        # A recording that is played is as old as it is.
+        played = isinstance(self._source, PlayedSource) or self._source.ended
+        if time is None or played or self._monitor.clock != "utc":
+            return None
+        return self._wall() - time / 1e9
 
     def tell(self, last: Tick | None, trouble: str) -> None:
         """Tell everybody, if there is anybody."""
@@ -79,5 +88,5 @@ class Standing:
             if inbox is not None:
                 observer.inbox(len(inbox), inbox.waits, inbox.turned_away)
             for courier in self._couriers:
-                problems = getattr(courier.sink, "problems", {})
-                observer.delivery(courier.sink.name, courier.errors, courier.waiting, problems)
+                name, problems = courier.sink.name, courier.problems
+                observer.delivery(name, courier.errors, courier.waiting, problems)

@@ -94,7 +94,7 @@ class TagMap:
         if bare:
             found.append(
                 f"{_number(len(bare), 'signal')} of the model without a tag: {listing(bare)};"
-                " without one, a signal is missing."
+                " missing unless rows bring them under their own names."
             )
         idle = [f"{tag.tag} (to {tag.signal})" for tag in self if tag.signal not in known]
         if idle:

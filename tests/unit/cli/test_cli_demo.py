@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from causewatch.cli import demo_run, main
-from causewatch.cli.demo import FILES
+from causewatch.cli.demo import FILES, _free_folder
 from causewatch.simulate.run import Run
 
 NORMAL_ROWS, TEST_ROWS = 14_400, 4_200
@@ -122,6 +122,15 @@ def test_pages_of_an_earlier_run_are_gone_and_other_files_are_not(story):
     folder, _ = story
     assert not (folder / "alarms" / "0123456789ab.html").exists()
     assert (folder / "alarms" / "notes.html").read_text() == "somebody's own"
+
+
+def test_one_demo_after_the_other_has_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert str(_free_folder(force=False)) == "causewatch-demo"
+    (tmp_path / "causewatch-demo").mkdir()
+    (tmp_path / "causewatch-demo-2").symlink_to("nowhere")
+    assert str(_free_folder(force=False)) == "causewatch-demo-3"
+    assert str(_free_folder(force=True)) == "causewatch-demo"
 
 
 def test_files_are_not_overwritten(story, capsys):

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causewatch.explain.explanation import explain
-from causewatch.explain.sentence import LONGEST, Change, cannot_tell, headline
+from causewatch.explain.sentence import LONGEST, Change, cannot_tell, headline, one_tick
 
 
 def said(change, follow=(), **more):
@@ -44,6 +44,9 @@ def test_broken_links(observed, words):
 def test_other_changes():
     assert said(Change("LIT301", "level", at(0), amount=-12.34), units={"LIT301": "mm"}) == (
         "LIT301 reads 12.3 mm below what its causes say since 10:00:00."
+    )
+    assert said(Change("LIT301", "jump", at(0), amount=50.0), units={"LIT301": "mm"}) == (
+        "LIT301 jumped 50 mm above what its causes say at 10:00:00."
     )
     assert said(Change("A", "noise", at(0), amount=3.21)) == (
         "A has been 3.21 times as noisy as usual since 10:00:00."
@@ -77,7 +80,7 @@ def test_several_at_once_and_cannot_tell():
 
 @given(
     st.lists(st.text(max_size=80), min_size=1, max_size=12),
-    st.sampled_from(["guard", "frozen", "link", "level", "noise", "other"]),
+    st.sampled_from(["guard", "frozen", "link", "level", "jump", "noise", "other"]),
     st.floats(allow_nan=True, allow_infinity=True),
 )
 def test_it_is_never_long_and_always_one_line(names, kind, number):
@@ -119,6 +122,24 @@ def test_noise_is_called_noise():
     links = [broken("AIT202", "AIT202", 1, 0.5, 0.0)]
     told = explain(alarm(ONSET + 3), course=course(values), context=context(), broken_links=links)
     assert "times as noisy as usual" in told.headline
+
+
+def test_a_single_surprise_is_no_noise():
+    quiet = np.random.default_rng(5).normal(size=12)
+    assert one_tick(np.append(quiet, 40.0)) == 12
+    assert one_tick(np.array([0.3, np.nan, -9.0, np.nan])) == 2
+    assert one_tick(6.0 * quiet) is None
+    assert one_tick(np.zeros(4)) is None
+
+
+def test_the_beginning_of_an_offset_is_a_jump():
+    """The trouble may seem to have begun some ticks before; the jump is told with its own time."""
+    values = rows()[: ONSET + 1]
+    values[ONSET, 3] += 60.0
+    values[ONSET - 8 : ONSET, 3] *= 2.2
+    told = explain(alarm(ONSET), course=course(values), context=context()).changes[0]
+    assert (told.kind, told.at) == ("jump", at(ONSET))
+    assert 50 < told.amount < 70
 
 
 def test_a_guard_that_moved_is_told_with_its_values():

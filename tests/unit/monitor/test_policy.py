@@ -441,8 +441,21 @@ def test_a_shelved_alarm_that_ends_is_cleared_and_its_signals_stay_shelved():
     stream.policy.shelve(id, until=30, by="Ada", at=1)
     assert what(stream.tick(times=5)) == ["cleared"]
     assert stream.tick(9.0, times=23) == []
-    assert stream.tick(9.0) == [(30, "raised", alarm_id("model", "line", 30))]
-    assert stream.policy.active[0].id != id
+    other = alarm_id("model", "line", 30)
+    assert stream.tick(9.0) == [(30, "raised", other), (30, "updated", id)]
+    assert stream.policy.active[0].id == other
+    assert stream.policy.alarm(id).shelved_until is None
+
+
+def test_an_alarm_that_is_over_can_be_shelved_and_taken_off_the_shelf():
+    stream = Stream()
+    id = stream.raise_one()
+    assert what(stream.tick(times=5)) == ["cleared"]
+    stream.policy.shelve(id, until=30, by="Ada", at=6)
+    assert stream.tick(9.0, times=5) == []
+    (alarm,) = stream.policy.unshelve(id, at=11).updated
+    assert (alarm.id, alarm.on, alarm.shelved_until) == (id, False, None)
+    assert stream.policy.shelves == ()
 
 
 def test_shelved_signals_raise_nothing_and_others_still_do():
@@ -495,7 +508,7 @@ def test_unshelving_raises_again_what_is_still_on_and_nothing_else():
     assert stream.policy.alarm(id).shelved_until is None
     stream.policy.shelve(id, until=50, by="Ada", at=3)
     stream.tick(times=5)
-    assert not stream.policy.unshelve(id, at=9)
+    assert not stream.policy.unshelve(id, at=9).raised
     assert what(stream.tick(2.0)) == ["raised"]
 
 
@@ -528,6 +541,14 @@ def test_marking_an_alarm_that_is_on_clears_it_and_keeps_it_off():
     assert alarm.acknowledged.by == "Ada"
     assert stream.tick(3.0, times=5) == []
     assert stream.raise_one(a=3.4) != id  # beyond: another alarm, not the one called normal
+
+
+def test_marking_as_normal_does_not_change_who_saw_it_first():
+    stream = Stream()
+    id = stream.raise_one()
+    stream.policy.acknowledge(id, by="Ada", at=1)
+    stream.policy.mark_normal(id, by="Bob", at=2)
+    assert stream.policy.alarm(id).acknowledged.by == "Ada"
 
 
 def test_marking_a_shelved_alarm_takes_it_off_the_shelf():
@@ -670,7 +691,8 @@ def test_health_alarms_can_be_acknowledged_and_shelved_without_hiding_anomalies(
     stream.policy.health(3, {"a": "stale"})
     assert stream.tick(times=5) == []
     assert what(stream.tick(2.0)) == ["raised"]
-    assert what(stream.tick(2.0, times=12)) == ["raised"]
+    # The shelf is over: what had been cleared is off it, and what is still there is raised.
+    assert what(stream.tick(2.0, times=12)) == ["raised", "updated"]
     assert stream.time == 20
 
 

@@ -20,6 +20,7 @@ from causewatch.streaming.config import WatchConfig, load_config
 from causewatch.streaming.config_check import options_class
 from causewatch.streaming.open import SINKS, SOURCES
 from causewatch.streaming.plan import Place, Plan
+from causewatch.streaming.plan_check import metrics_place
 from causewatch.streaming.source import Limits, Reading
 from causewatch.streaming.store.base import Retention
 from causewatch.streaming.tags import Tag
@@ -131,6 +132,14 @@ def test_options_with_dots_are_passed_on(load) -> None:
 def test_nothing_is_expanded(load, monkeypatch) -> None:
     monkeypatch.setenv("WHERE", "elsewhere")
     assert load('model = "${WHERE}/m"\nsource = "$WHERE"\n').model == "${WHERE}/m"
+
+
+@pytest.mark.parametrize(
+    ("said", "place"), [(":9464", ("127.0.0.1", 9464)), ("[::1]:0", ("::1", 0))]
+)
+def test_places_for_metrics_are_as_without_a_file(load, said: str, place: tuple[str, int]) -> None:
+    found = load(START + f"[metrics]\nlisten = '{said}'\n").plan().metrics
+    assert metrics_place(found) == place
 
 
 def test_history_may_be_kept_for_ever(load) -> None:
@@ -283,6 +292,10 @@ MQTT = 'model = "m"\n[source]\nurl = "mqtt://broker/rows"\n'
         (
             START + "[metrics]\nlisten = 'here'\n",
             'plant.toml, line 4: [metrics] listen is "here"; HOST:PORT such as 127.0.0.1:9464…',
+        ),
+        (
+            START + "[metrics]\nlisten = '127.0.0.1:٩٤'\n",
+            'plant.toml, line 4: [metrics] listen is "127.0.0.1:…"; HOST:PORT such as …',
         ),
         (
             START + "[outputs]\nper_signal = true\n",

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
+import time
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from causewatch.streaming import courier as couriers
 from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.courier import Courier
 from causewatch.streaming.sink import DeliveryError, Notice, Status
+from causewatch.streaming.store.base import Retention
 from causewatch.streaming.store.sqlite import MemoryStore
 from causewatch.testing import MemorySink, example_event, until
 
@@ -157,3 +162,148 @@ def test_trouble_is_said_once(store: MemoryStore, caplog: pytest.LogCaptureFixtu
     said = [record.message for record in caplog.records]
     assert len([one for one in said if "Trying again" in one]) == 1
     assert "memory takes events again." in said
+
+
+class Slow(MemorySink):
+    """Takes a few events in each call."""
+
+    def __init__(self, most: int = 3) -> None:
+        super().__init__("slow")
+        self.most = most
+
+    def send(self, notices: Sequence[Notice]) -> Any:
+        self.notices += notices[: self.most]
+        if len(notices) > self.most:
+            reason = "slow is slow; the rest goes next."
+            raise DeliveryError(reason, self.most)
+
+
+def test_a_slow_sink_that_works_is_not_made_to_wait(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink = Slow()
+    courier = Courier(sink, store, Backoff(3600.0, 3600.0))
+    courier.start()
+    store.save(None, [example_event(k) for k in range(100)])
+    courier.tell()
+    assert until(lambda: courier.waiting == 0)
+    assert numbers(sink) == list(range(1, 101))
+    assert (courier.errors, courier.trouble) == (0, "")
+    store.save(None, [example_event(k) for k in range(100)])
+    courier.finish(30.0)  # with all of the patience that there is
+    courier.stop(5.0)
+    assert courier.waiting == 0
+    assert not [one for one in caplog.records if one.levelno >= logging.WARNING]
+
+
+class Tired(MemorySink):
+    """Takes one event, and then none in the next call."""
+
+    rests = True
+
+    def send(self, notices: Sequence[Notice]) -> Any:
+        self.rests = not self.rests
+        if not self.rests:
+            self.notices += notices[:1]
+        if self.rests or len(notices) > 1:
+            reason = "Not now."
+            raise DeliveryError(reason, int(not self.rests))
+
+
+def test_pauses_begin_anew_with_whatever_was_delivered(
+    store: MemoryStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    backoff, pauses = Backoff(0.001, 3600.0, random.Random(1)), []
+    plain = backoff.next
+
+    def noted() -> float:
+        pauses.append(plain())
+        return pauses[-1]
+
+    backoff.next = noted  # type: ignore[method-assign]
+    sink = Tired()
+    courier = Courier(sink, store, backoff)
+    courier.start()
+    store.save(None, [example_event(k) for k in range(40)])
+    with caplog.at_level(logging.INFO):
+        courier.finish(30.0)  # also if it rests just now
+        courier.stop(5.0)
+    assert numbers(sink) == list(range(1, 41))
+    assert len(pauses) == 39
+    assert max(pauses) <= 0.001
+    assert len([one for one in caplog.messages if "Trying again" in one]) == 1
+    assert "memory takes events again." in caplog.messages
+
+
+class Looked(MemoryStore):
+    """Says when it was found that nothing is left to deliver."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.empty = threading.Event()
+
+    def notices(self, after: int, most: int = 256) -> list[Notice]:
+        found = super().notices(after, most)
+        if not found:
+            self.empty.set()
+        return found
+
+
+class Sluggish(threading.Event):
+    """What it says was true a moment ago."""
+
+    def is_set(self) -> bool:
+        found = super().is_set()
+        time.sleep(0.1)
+        return found
+
+
+def test_what_comes_in_the_last_moment_is_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A courier that has just seen that nothing is left must not say so when there is again."""
+    slow = SimpleNamespace(
+        Event=Sluggish, Thread=threading.Thread, Condition=threading.Condition, Lock=threading.Lock
+    )
+    monkeypatch.setattr(couriers, "threading", slow)
+    store, sink = Looked(), MemorySink()
+    courier = Courier(sink, store, quick())
+    courier.start()
+    for k in range(3):
+        store.empty.clear()
+        courier.tell()
+        assert store.empty.wait(30.0)
+        store.save(None, [example_event(k)])
+        courier.finish(30.0)
+        assert courier.waiting == 0
+    courier.stop(5.0)
+    assert numbers(sink) == [1, 2, 3]
+    store.close()
+
+
+def test_events_forgotten_before_they_were_delivered_are_counted(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A sink that stays away does not make the memory grow, and what that costs is known."""
+    monkeypatch.setattr(MemoryStore, "_most_waiting", 10)
+    sink = MemorySink()
+    sink.down = True
+    courier = Courier(sink, store, quick())
+    courier.start()
+    assert courier.problems == {"forgotten": 0}
+    on, over = example_event(1), [example_event(5 * k + 4) for k in range(29)]
+    store.save(None, [on, *over])  # 1 is of an alarm that is on
+    assert courier.waiting == 30
+    courier.tell()
+    assert until(lambda: courier.errors > 0)
+    assert store.forget(Retention(events=10), 0.0) == 19
+    assert until(lambda: courier.forgotten == 19 or courier.tell())
+    assert courier.waiting == 11
+    sink.down = False
+    courier.finish(5.0)
+    assert courier.waiting == 0
+    assert courier.problems == {"forgotten": 19}
+    store.save(None, [example_event(2)])
+    courier.finish(5.0)
+    courier.stop(5.0)
+    assert numbers(sink) == [1, *range(21, 32)]
+    assert courier.problems == {"forgotten": 19}
+    assert "19 events were forgotten before memory could take them." in caplog.messages

@@ -74,6 +74,65 @@ def test_tables_give_rows_and_go_on(name, tmp_path):
         opened(path, follow=True)
 
 
+@pytest.mark.parametrize("name", ["log.parquet", "log.xlsx"])
+def test_another_table_without_times_is_read_from_its_beginning(name, tmp_path):
+    if name.endswith("xlsx"):
+        pytest.importorskip("xlsxwriter")
+    path = tmp_path / name
+    write(path, table(0, 150).drop("time"))
+    source = opened(path)
+    assert drained(source) == expected(0, 150)
+    after = json.loads(json.dumps(source.position()))
+    write(path, table(0, 180).drop("time"))  # the same one, which became longer
+    source = opened(path, after)
+    assert source.position() == after
+    assert drained(source) == expected(150, 180)
+    write(path, table(1000, 1180).drop("time"))
+    assert drained(opened(path, after)) == expected(1000, 1180)
+    write(path, table(0, 100).drop("time"))  # fewer rows than were read
+    assert drained(opened(path, after)) == expected(0, 100)
+
+
+def test_another_list_of_events_that_begins_at_the_same_time(tmp_path):
+    path = tmp_path / "events.csv"
+    write(path, table(0, 40))
+    source = opened(path)
+    drained(source)
+    after = source.position()
+    write(path, table(0, 60).with_columns(-pl.col("a", "b")))
+    assert drained(opened(path, after)) == [[-a, -b] for a, b in expected(0, 60)]
+
+
+def test_positions_of_earlier_releases_are_understood(tmp_path):
+    """They hold the time of the first row alone."""
+    path = tmp_path / "log.parquet"
+    write(path, table(0, 60))
+    first = int(np.datetime64("2026-01-01", "ns").astype(np.int64))
+    after = {"name": "log.parquet", "rows": 40, "first": first}
+    source = opened(path, after)
+    assert source.position() == after
+    assert drained(source) == expected(40, 60)
+    after["first"] += 1
+    assert drained(opened(path, after)) == expected(0, 60)
+
+
+def test_a_table_in_the_place_of_a_text_is_read_from_its_beginning(tmp_path):
+    path = tmp_path / "log"
+    table(0, 40).write_csv(path)
+    source = opened(path)
+    drained(source)
+    after = source.position()
+    source.close()
+    table(0, 60).write_parquet(path)
+    assert drained(opened(path, after)) == expected(0, 60)
+    table_position = opened(path)
+    drained(table_position)
+    table(0, 50).write_csv(path)
+    source = opened(path, table_position.position())
+    assert drained(source) == expected(0, 50)
+    source.close()
+
+
 def test_large_tables_come_in_pieces_and_go_on_inside(tmp_path):
     path = tmp_path / "log.parquet"
     write(path, table(0, 10_000))

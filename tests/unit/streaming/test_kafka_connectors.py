@@ -298,12 +298,12 @@ def test_events_carry_the_alarm_as_key_and_a_word_to_know_repetitions(cluster: M
     sink = KafkaSink(parse_address(f"kafka://{cluster.address}/alarms?format=cef"))
     sink.open(None)
     try:
-        sink.send([Notice(7, "line 1", example_event(7))])
+        sink.send([Notice(7, "line 1", example_event(7), "a5")])
     finally:
         sink.close()
     (message,) = cluster.messages("alarms")
     assert message.key() == b"000000000007"
-    assert message.headers() == [(KEY_HEADER, b"line 1/7")]
+    assert message.headers() == [(KEY_HEADER, b"line 1/a5/7")]
     assert message.value().startswith(b"CEF:0|causewatch|")
 
 

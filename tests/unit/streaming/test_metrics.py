@@ -16,6 +16,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from causewatch.errors import StreamError
+from causewatch.monitor.health import STREAM
 from causewatch.streaming import metrics_server
 from causewatch.streaming.metrics import Metrics, MetricsServer
 from causewatch.streaming.sink import Status
@@ -215,7 +216,9 @@ def test_metrics_are_answered(server: MetricsServer, metrics: Metrics) -> None:
 def test_health(server: MetricsServer, metrics: Metrics, now: FakeClock) -> None:
     assert ask(server, "/healthz")[::2] == (503, "The watch has not begun yet.\n")
     metrics.look(STATUS)
-    assert ask(server, "/healthz")[::2] == (200, "The watch is running; its source: connected.\n")
+    assert ask(server, "/healthz")[::2] == (200, "The watch is running: connected.\n")
+    metrics.look(Status("w", source="No room.", unwell={STREAM: "silent"}))
+    assert ask(server, "/healthz")[2] == "The watch is running: No room; no rows come.\n"
     now.sleep(60)
     assert ask(server, "/healthz")[0] == 200
     now.sleep(11)

@@ -9,6 +9,7 @@ import pytest
 
 from causewatch.errors import CausewatchError
 from causewatch.streaming.address import parse_address
+from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.source import Wanted
 from causewatch.streaming.sources.mqtt import MqttSource
 from causewatch.streaming.sources.sparkplug_payload import decode_payload
@@ -119,6 +120,40 @@ def test_a_topic_that_is_not_ours(tmp_path: Path) -> None:
         assert is_connected(source)
         broker.publish(ROW)
         assert len(source.poll(0.2)) == 0
+        source.close()
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_topic_that_is_refused_is_asked_for_again(
+    tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Backoff, "next", lambda self: 0.05)
+    plugin = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
+    if plugin is None:
+        pytest.skip("mosquitto_dynamic_security.so is not installed")
+    rights = tmp_path / "rights.json"
+
+    def grant(subscribe: bool) -> None:
+        may = {"publishClientSend": True, "publishClientReceive": True, "unsubscribe": True}
+        rights.write_text(json.dumps({"defaultACLAccess": {**may, "subscribe": subscribe}}))
+
+    grant(False)
+    settings = [f"plugin {plugin}", f"plugin_opt_config_file {rights}"]
+    with mosquitto(tmp_path, settings) as broker:
+        source = source_of(f"mqtt://{broker.address}/plant/rows?version={version}")
+        seen: set[str] = set()
+        source.open({})
+        assert until(
+            lambda: seen.add(source.status) or source.problems.get("reconnects", 0) >= 3  # type: ignore[func-returns-value]
+        )
+        assert until(lambda: "refuses the topic plant/rows" in source.status), source.status
+        assert "connected" not in seen
+        broker.stop()
+        grant(True)
+        broker.start()
+        assert is_connected(source)
+        broker.publish(ROW)
+        assert until(lambda: len(source.poll(0.05)) == 1)
         source.close()
 
 

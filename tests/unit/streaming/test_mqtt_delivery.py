@@ -188,6 +188,67 @@ def test_a_network_that_says_nothing_is_noticed(broker: Mosquitto) -> None:
         source.close()
 
 
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_without_a_session_every_connection_subscribes(tmp_path: Path, version: str) -> None:
+    with mosquitto(tmp_path, persistent=False) as broker:
+        source = opened(source_of(broker.port, f"qos=0&version={version}"))
+        broker.publish(messages([1]))
+        assert gathered(source, 1, spare=0.0) == [1]
+        for number in (2, 3):
+            broker.kill()
+            assert until(lambda: "trying again" in source.status)
+            broker.start()
+            assert until(lambda: source.status == "connected")
+            broker.publish(messages([number]))
+            assert gathered(source, 1) == [number]
+        assert "session_lost" not in source.problems
+        source.close()
+
+
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_a_cut_before_the_subscription_is_granted(
+    broker: Mosquitto, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribe, welcome = MqttSource._subscribe, threading.Event()
+    with proxy(broker.port) as wire:
+
+        def cut_off(source: MqttSource, client: Any, connection: Any) -> None:
+            if not welcome.is_set():
+                wire.requests = False
+                time.sleep(0.1)  # until the proxy has noticed
+                welcome.set()
+            subscribe(source, client, connection)
+
+        monkeypatch.setattr(MqttSource, "_subscribe", cut_off)
+        source = source_of(wire.port, f"version={version}")
+        source.open({})
+        assert welcome.wait(20)
+        assert source.status == "connecting"
+        wire.cut()
+        assert until(lambda: "trying again" in source.status)
+        wire.mend()  # the broker has the session, and no subscription in it
+        assert until(lambda: source.status == "connected")
+        broker.publish(messages(range(3)))
+        assert gathered(source, 3) == [0, 1, 2]
+        assert "session_lost" not in source.problems
+        source.close()
+
+
+def test_a_subscription_that_the_session_has_is_not_made_again(broker: Mosquitto) -> None:
+    broker.publish(messages([1]), retain=True)
+    with proxy(broker.port) as wire:
+        source = opened(source_of(wire.port, "version=3.1.1"))
+        assert until(lambda: polled(source) == [] and source.problems.get("retained") == 1)
+        wire.cut()
+        assert until(lambda: "trying again" in source.status)
+        wire.mend()
+        assert until(lambda: source.status == "connected")
+        broker.publish(messages([2]))
+        assert gathered(source, 1) == [2]
+        assert source.problems["retained"] == 1
+        source.close()
+
+
 def test_a_clean_restart_of_the_broker(tmp_path: Path) -> None:
     with mosquitto(tmp_path) as broker:
         source = opened(source_of(broker.port))

@@ -16,7 +16,6 @@ from causewatch.streaming.sources.mqtt_readers import (
     Reader,
     RowsReader,
     TagsReader,
-    fixed_part,
 )
 from causewatch.streaming.tags import Tag, TagMap
 
@@ -97,21 +96,6 @@ def test_retained_rows_are_left_out() -> None:
     reader.take("plant/rows", b'{"a": 1}', 0, True)
     assert reader.problems == {"retained": 1}
     assert len(reader.rows()) == 0
-
-
-@pytest.mark.parametrize(
-    ("topic", "fixed"),
-    [
-        ("plant/#", "plant/"),
-        ("plant/+/value", "plant/"),
-        ("#", ""),
-        ("+/a", ""),
-        ("plant/line1/FIT101", "plant/line1/"),
-        ("FIT101", ""),
-    ],
-)
-def test_the_fixed_part_of_a_topic(topic: str, fixed: str) -> None:
-    assert fixed_part(topic) == fixed
 
 
 def test_tags_with_times() -> None:

@@ -79,7 +79,7 @@ def test_formats_keys_and_retained_events(broker: Mosquitto, version: str) -> No
             )
         )
         sink.open(None)
-        sink.send([Notice(3, "line 1", example_event(3))])
+        sink.send([Notice(3, "line 1", example_event(3), "a5")])
         sink.close()
     assert until(lambda: len(listener.messages) == 3)
     plain, robots, security = (message.payload for message in listener.messages)
@@ -87,7 +87,7 @@ def test_formats_keys_and_retained_events(broker: Mosquitto, version: str) -> No
     assert "status" in json.loads(robots)
     assert security.startswith(b"CEF:0|")
     if version == "5":
-        assert listener.messages[0].properties.UserProperty == [("key", "line 1/3")]
+        assert listener.messages[0].properties.UserProperty == [("key", "line 1/a5/3")]
     late = Listener(broker.port, "alarms/json")
     assert until(lambda: len(late.messages) == 1)
     late.close()

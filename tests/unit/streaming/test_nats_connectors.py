@@ -10,7 +10,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from causewatch.streaming.sinks.nats import NatsSink
 from causewatch.streaming.source import Limits, Wanted
 from causewatch.streaming.sources import nats_pull
 from causewatch.streaming.sources.nats import NatsSource
-from causewatch.streaming.sources.nats_ledger import covers
+from causewatch.streaming.store.sqlite import MemoryStore
 from causewatch.streaming.tags import Tag, TagMap
 from causewatch.testing import example_event, until
 from services.certificates import make_certificates
@@ -464,6 +464,18 @@ def test_repeated_events_are_left_out_by_the_server(server: NatsServer) -> None:
     assert [json.loads(data)["id"][-1] for data in server.messages("ALARMS")] == ["1", "2"]
 
 
+def test_events_of_another_watch_are_no_repetitions(server: NatsServer) -> None:
+    """Nor are those of one that was started anew, without a state or with a new one."""
+    server.add_stream("ALARMS", ["alarms.>"])
+    with _sink(server, "alarms.line1") as sink:
+        for k in (1, 2):
+            with closing(MemoryStore("watch")) as store:
+                store.save(None, [example_event(k)])
+                for _ in range(2):
+                    sink.send(store.notices(0))
+    assert [json.loads(data)["id"][-1] for data in server.messages("ALARMS")] == ["1", "2"]
+
+
 def test_events_that_no_stream_takes_are_not_delivered(server: NatsServer) -> None:
     notices = [Notice(1, "line 1", example_event(1))]
     with _sink(server, "alarms") as sink:
@@ -486,11 +498,11 @@ def test_plain_events_reach_those_who_listen(server: NatsServer) -> None:
 
     def send() -> None:
         with _sink(server, "alarms?plain=true&format=json") as sink:
-            sink.send([Notice(k, "line 1", example_event(k)) for k in (1, 2)])
+            sink.send([Notice(k, "line 1", example_event(k), "a5") for k in (1, 2)])
 
     found = server.do(work)
     assert [json.loads(message.data)["id"][-1] for message in found] == ["1", "2"]
-    assert found[0].headers == {"Nats-Msg-Id": "line 1/1"}
+    assert found[0].headers == {"Nats-Msg-Id": "line 1/a5/1"}
 
 
 def test_a_server_killed_between_events(server: NatsServer) -> None:
@@ -517,22 +529,3 @@ def test_an_address_names_a_subject(url: str) -> None:
 def test_events_go_to_one_subject() -> None:
     with pytest.raises(SettingError, match="stands for several"):
         NatsSink(parse_address("nats://host/alarms.*"))
-
-
-@pytest.mark.parametrize(
-    ("wide", "narrow", "does"),
-    [
-        ("a.b", "a.b", True),
-        ("a.b", "a.c", False),
-        ("a.*", "a.b", True),
-        ("a.*", "a.b.c", False),
-        ("a.>", "a.b.c", True),
-        ("a.>", "a", False),
-        (">", "a.>", True),
-        ("a.b", "a.*", False),
-        ("*.*", "a.>", False),
-        ("a.b.c", "a.b", False),
-    ],
-)
-def test_which_subjects_stand_for_which(wide: str, narrow: str, does: bool) -> None:
-    assert covers(wide, narrow) is does

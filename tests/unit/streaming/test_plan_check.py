@@ -85,6 +85,15 @@ def test_places_for_metrics(folder: Path) -> None:
     assert metrics_place("127.0.0.1:9464") == ("127.0.0.1", 9464)
     assert metrics_place(":9464") == ("127.0.0.1", 9464)
     assert metrics_place("[::1]:0") == ("::1", 0)
-    for said in ("9464a", "host", "host:", "host:99999", "127.0.0.1:1²", "\udcff:9000", "host:-1"):
+    for said in (
+        "9464a",
+        "host",
+        "host:",
+        "host:99999",
+        "127.0.0.1:1²",
+        "\udcff:9000",
+        "host:-1",
+        "host:" + "9" * 5000,
+    ):
         with pytest.raises(SettingError, match="is no place for metrics"):
             check_plan_alone(plan_of(folder, metrics=said))

@@ -21,9 +21,9 @@ from causewatch.simulate import random_system
 from causewatch.streaming import runner
 from causewatch.streaming.runner import Watch
 from causewatch.streaming.scores import ScoreFile
-from causewatch.streaming.sink import Status
+from causewatch.streaming.sink import DeliveryError, Notice, Status
 from causewatch.streaming.source import Batch
-from causewatch.streaming.store.base import Checkpoint
+from causewatch.streaming.store.base import Checkpoint, Retention
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
 from causewatch.streaming.views import View
 from causewatch.testing import FakeClock, MemorySink, MemorySource, until
@@ -343,6 +343,7 @@ class Numbers:
     def __init__(self) -> None:
         self.statuses: list[Status] = []
         self.events = self.checkpoints = 0
+        self.problems: dict[str, int] = {}
 
     def look(self, status: Status) -> None:
         self.statuses.append(status)
@@ -354,7 +355,7 @@ class Numbers:
         self.checkpoints += 1
 
     def delivery(self, sink: str, errors: int, waiting: int, problems: Mapping[str, int]) -> None:
-        pass
+        self.problems = dict(problems)
 
     def inbox(self, waiting: int, waits: int, turned_away: int) -> None:
         pass
@@ -371,6 +372,49 @@ def test_observers_hear_how_it_stands(
     assert set(last.signals) == set(model.signals)
     assert numbers.events == len(wanted)
     assert numbers.checkpoints
+    store.close()
+
+
+class Late(MemorySink):
+    """Takes nothing before it may, and then one event at a time."""
+
+    def __init__(self) -> None:
+        super().__init__("late")
+        self.may = threading.Event()
+
+    def send(self, notices: Sequence[Notice]) -> Any:
+        assert self.may.wait(30.0)
+        self.notices += notices[:1]
+        if len(notices) > 1:
+            reason = "One at a time."
+            raise DeliveryError(reason, 1)
+
+
+def test_events_that_memory_did_not_keep_for_a_sink_are_told(
+    model: NormalModel,
+    rows: Rows,
+    wanted: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MemoryStore, "_most_waiting", 0)
+    store, sink, numbers = MemoryStore(), Late(), Numbers()
+
+    class Forgetful(View):
+        gone = 0
+
+        def look(self, watch: Watch) -> None:
+            if not self.gone:
+                self.gone = store.forget(Retention(days=None, events=0), 0.0)
+                if self.gone:
+                    sink.may.set()
+
+    view, source = Forgetful(), MemorySource(model.signals, *rows, most=7)
+    watch = Watch(monitor_of(model), source, store, sinks=[sink], views=[view], observers=[numbers])
+    watch.run()
+    lost = numbers.problems["forgotten"]
+    assert 0 < lost <= view.gone
+    assert watch.undelivered == lost
+    assert len(sink.notices) == len(wanted) - lost
     store.close()
 
 

@@ -236,7 +236,8 @@ def test_what_does_not_fit_the_model_is_said() -> None:
     tags = TagMap({"p": Tag("p", "pressure"), "q": Tag("q", "flow"), "r": Tag("r", "level")})
     assert tags.check(["pressure", "flow", "level"]) == []
     assert tags.check(["pressure", "speed", "torque"]) == [
-        "2 signals of the model without a tag: speed, torque; without one, a signal is missing.",
+        "2 signals of the model without a tag: speed, torque; missing unless"
+        " rows bring them under their own names.",
         "2 tags to signals that the model does not know: q (to flow), r (to level); they are not"
         " used.",
     ]

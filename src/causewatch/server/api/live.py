@@ -88,7 +88,8 @@ def router(served: Served) -> APIRouter:
         - `hello`: as `/api/now`; first, and again whenever you did not keep up.
         - `ticks`: `{"n": ticks so far, "at": seconds since 1970 when it was sent, "skipped": ticks
           left out (ask /api/series for them), "ticks": [[t, score, alarm 0 or 1, [values],
-          [expected], [evidence]], …]}`; at most 20 times a second.
+          [expected], [evidence]], …], "peaks": as in the status, while alarms are on}`; at most 20
+          times a second.
         - `alarm`: an alarm with its `event`, whenever something happened to it; if the same thing
           happened several times since the last frame, the last of them.
         - `status`: as in `/api/now`, about once a second.

@@ -8,13 +8,12 @@ from typing import Any, Self
 
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.monitor import AlarmSettings
+from causewatch.monitor.alarm_settings import MOST_TICKS
 
 __all__ = ["ReplaySettings"]
 
 LOWEST, HIGHEST = 0.1, 10.0
 """Limits that make sense, in units of the one that was learnt."""
-LONGEST = 1_000_000
-"""Ticks that a setting may count."""
 USUAL = AlarmSettings()
 
 
@@ -49,8 +48,8 @@ class ReplaySettings:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 msg = f"{one.name} is {value!r}; it must be a number."
                 raise SettingError(msg)
-            if isinstance(value, int) and value > LONGEST:
-                msg = f"{one.name} is too large; it must be at most {LONGEST:,}."
+            if isinstance(value, int) and value > MOST_TICKS:
+                msg = f"{one.name} is too large; it must be at most {MOST_TICKS:,}."
                 raise SettingError(msg)
         if not LOWEST <= self.limit <= HIGHEST:
             msg = f"limit is {self.limit}; it must be from {LOWEST} to {HIGHEST}."

@@ -30,7 +30,8 @@ __all__ = ["NatsSink", "NatsSinkOptions"]
 
 TIMEOUT = Seconds(5.0)
 REPETITION = "Nats-Msg-Id"
-"""Header by which the server knows a repetition."""
+"""Header by which the server knows a repetition, whoever sends it: so it must be that of no other
+event (`Notice.key`)."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from causewatch.data import Clock
 from causewatch.data.table import NANOSECONDS
 from causewatch.errors import SettingError
@@ -83,11 +81,11 @@ class BagSource:
         self._messages: Iterator[Message] = iter(())
         self._counts: Counter[str] = Counter()
         self._after: Mapping[str, Any] = {}
-        self._skip = self._read = self._given = 0
+        self._skip = self._read = 0
         self._head = hashlib.sha256()
         self._over = False
         self.ended = False
-        self.clock: Clock | None = "rows" if wanted.counted else None
+        self.clock: Clock | None = None
         self.missing: tuple[str, ...] = ()
         self._status = "not open"
 
@@ -140,7 +138,6 @@ class BagSource:
             "name": self.name,
             "messages": self._read,
             "head": self._head.hexdigest(),
-            "given": self._given,
             "rows": self._rows.snapshot(),
         }
 
@@ -162,7 +159,6 @@ class BagSource:
         self._after = after
         self._rows.restore(after.get("rows", {}))
         self._skip = int(after.get("messages", 0))
-        self._given = int(after.get("given", 0))
         self._read = 0
         self._head = hashlib.sha256("\n".join(sorted(self._uses)).encode())
         self._messages = self._bag.messages(self._uses)
@@ -233,15 +229,7 @@ class BagSource:
         return stamp
 
     def _told(self, batch: Batch) -> Batch:
-        """Rows as the watch wants them: a model that counts rows gets their numbers as times."""
-        count = len(batch)
-        if not count:
-            return batch
-        self._given += count
-        if self._wanted.counted:
-            numbers = np.arange(self._given - count, self._given, dtype=np.int64)
-            step = round(self._wanted.interval * NANOSECONDS)
-            return Batch(batch.values, numbers * step)
-        if self.clock is None:
+        """Rows to give out; the first of them tells what times count."""
+        if self.clock is None and len(batch):
             self.clock = "utc" if int(batch.times[0]) >= EARLIEST else "elapsed"
         return batch

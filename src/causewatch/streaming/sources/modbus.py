@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from causewatch.data import Clock
-from causewatch.data.table import NANOSECONDS
 from causewatch.errors import SettingError, listing
 from causewatch.streaming.address import Address, options_of
 from causewatch.streaming.backoff import Backoff
@@ -77,6 +76,7 @@ class ModbusSource:
     """
 
     guarantee: Guarantee = "lost"
+    clock: Clock | None = "utc"
     ended = False
 
     def __init__(
@@ -97,10 +97,7 @@ class ModbusSource:
         self._places = [place[tag.signal] for tag in self._tags]
         present = {tag.signal for tag in self._tags}
         self.missing = tuple(name for name in wanted.columns if name not in present)
-        # A model that counts rows gets their numbers as times.
-        self._counted = round(wanted.interval * NANOSECONDS) if wanted.counted else None
         self._given = 0
-        self.clock: Clock | None = "rows" if wanted.counted else "utc"
         self._now = clock
         self._pace = pace or Schedule(options.every or wanted.interval)
         self._backoff = backoff or Backoff()
@@ -148,11 +145,8 @@ class ModbusSource:
         if not rows:
             return nothing(len(self._columns))
         moments, values = zip(*rows, strict=True)
-        times = np.array(moments, dtype=np.int64)
-        if self._counted is not None:
-            times = np.arange(self._given, self._given + len(rows), dtype=np.int64) * self._counted
         self._given += len(rows)
-        return Batch(np.array(values, dtype=np.float64), times)
+        return Batch(np.array(values, dtype=np.float64), np.array(moments, dtype=np.int64))
 
     def position(self) -> dict[str, Any]:
         """See `Source`; a device keeps nothing of the past, so rows are only counted."""

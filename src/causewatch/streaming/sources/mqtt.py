@@ -125,7 +125,7 @@ class MqttSource:
         self._receipts: deque[tuple[int, int]] = deque()  # from the network thread
         self._channel: Channel | None = None
         self._old_topic = ""
-        self._subscribed_in: int | None = None  # number of the session
+        self._granted_in: int | None = None  # number of the session that has our subscription
         self._closed = False
         self._unasked = False  # whether it was logged that rows come without acknowledgement
         self._problems: Counter[str] = Counter()
@@ -265,10 +265,9 @@ class MqttSource:
 
     def _subscribe(self, client: Any, connection: Connection) -> None:
         assert self._channel is not None
-        if self._options.version != "5" and self._subscribed_in == connection.session:
+        if self._options.version != "5" and self._granted_in == connection.session:
             self._channel.ready()  # once more would bring all retained messages again
             return
-        self._subscribed_in = connection.session
         if self._old_topic and self._old_topic != self._topic:
             client.unsubscribe(self._old_topic)  # the session still has what an earlier run wanted
         if self._options.version == "5":
@@ -277,13 +276,14 @@ class MqttSource:
             _, packet = client.subscribe(self._topic, options=how)
         else:
             _, packet = client.subscribe(self._topic, self._options.qos)
-        self._channel.when_answered(packet, self._subscribed)
+        self._channel.when_answered(packet, lambda refusal: self._subscribed(connection, refusal))
 
-    def _subscribed(self, refusal: str) -> None:
+    def _subscribed(self, connection: Connection, refusal: str) -> None:
         assert self._channel is not None
         if refusal:
             self._channel.hang_up(f"the broker refuses the topic {self._topic}: {refusal}")
         else:
+            self._granted_in = connection.session
             self._channel.ready()
 
     def _put(self, connection: Connection, message: Any) -> None:

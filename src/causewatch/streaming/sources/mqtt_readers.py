@@ -13,6 +13,7 @@ from causewatch.streaming.message_rows import (
     TagOptions,
     assembler_of,
 )
+from causewatch.streaming.mqtt_topics import MQTT
 from causewatch.streaming.payloads import BadPayloadError, RowDecoder
 from causewatch.streaming.source import Batch, Wanted
 from causewatch.streaming.sources.sparkplug import SparkplugNodes
@@ -158,7 +159,7 @@ class TagsReader:
 
     def __init__(self, wanted: Wanted, options: TagOptions, topic: str) -> None:
         self._messages = TagMessages(wanted, options)
-        self._base = fixed_part(topic)
+        self._base = MQTT.fixed_part(topic)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -249,10 +250,3 @@ class SparkplugReader:
         """See `Reader`."""
         self._assembler.restore(state["rows"])
         self._nodes.restore(state["nodes"])
-
-
-def fixed_part(topic: str) -> str:
-    """What all topics of a filter begin with, up to the slash before what differs."""
-    levels = topic.split("/")
-    wild = next((k for k, level in enumerate(levels) if level in ("+", "#")), len(levels) - 1)
-    return "".join(level + "/" for level in levels[:wild])

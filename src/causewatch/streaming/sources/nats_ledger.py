@@ -15,11 +15,14 @@ from typing import Any
 
 from causewatch.data.table import NANOSECONDS
 from causewatch.extras import needed
+from causewatch.streaming.mqtt_topics import NATS
 from causewatch.streaming.sources.nats_pull import Arrival, ConsumerLostError
 
-__all__ = ["Ledger", "Place", "covers", "fixed_part"]
+__all__ = ["Ledger", "Place", "fixed_part"]
 
 log = logging.getLogger(__name__)
+
+fixed_part = NATS.fixed_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class Ledger:
         created = "" if info.created is None else info.created.isoformat()
         first_seq, last_seq = int(info.state.first_seq), int(info.state.last_seq)
         subjects = info.config.subjects or []
-        self.own = bool(subjects) and all(covers(self._subject, one) for one in subjects)
+        self.own = bool(subjects) and all(NATS.covers(self._subject, one) for one in subjects)
         self._checks = False
         if not last.stream:
             sequence = last_seq if self._new else max(0, first_seq - 1)
@@ -156,31 +159,3 @@ class Ledger:
             log.warning("%s: the stream has dropped %d rows unread.", self._name, dropped)
         self.place = last.behind(arrival)
         return True
-
-
-def fixed_part(subject: str) -> str:
-    """What of a subject comes before its tags: all of it before the first wildcard.
-
-    >>> fixed_part("plant.line1.>"), fixed_part("plant.FIT101")
-    ('plant.line1.', 'plant.')
-    """
-    parts = subject.split(".")
-    wild = [place for place, part in enumerate(parts) if part in ("*", ">")]
-    return "".join(f"{part}." for part in parts[: wild[0] if wild else -1])
-
-
-def covers(wide: str, narrow: str) -> bool:
-    """Whether every subject that `narrow` stands for is one that `wide` stands for.
-
-    >>> covers("plant.>", "plant.a.*"), covers("plant.*", "plant.>"), covers("a.b", "a.b")
-    (True, False, True)
-    """
-    wides, narrows = wide.split("."), narrow.split(".")
-    for place, part in enumerate(wides):
-        if part == ">":
-            return len(narrows) > place
-        if place >= len(narrows) or narrows[place] == ">":
-            return False
-        if part != "*" and part != narrows[place]:
-            return False
-    return len(wides) == len(narrows)

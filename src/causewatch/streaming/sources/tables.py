@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Clock, TimeTable, open_table
+from causewatch.data import Clock, TableSource, TimeTable, open_table
 from causewatch.data.cells import LARGEST
 from causewatch.data.raw import file_name
 from causewatch.data.table import NANOSECONDS
@@ -80,7 +81,7 @@ class TableReader:
         What the watch wants.
     after
         Where an earlier run stopped. If there is another table under this name now, it is read
-        from its beginning.
+        from its beginning; one that only became longer is not another one.
     first_row
         Number of its first row, where rows are counted.
     """
@@ -96,7 +97,9 @@ class TableReader:
         self._size = len(wanted.columns)
         self._first_row = first_row
         self.rows = self._skip = int(after.get("rows", 0))
-        self._first: int | None = after.get("first")  # time of the first row, to know it again
+        # By what it is known again: time of the first row and, of late, a checksum of some more.
+        self._mark: dict[str, Any] = {"first": after.get("first")}
+        self._mark |= {part: after[part] for part in ("seen", "head") if part in after}
         self._interval = round(wanted.interval * NANOSECONDS)
         table = open_table(
             path,
@@ -106,10 +109,8 @@ class TableReader:
             separator=said.separator,
             decimal=said.decimal,
         )
-        if self._first is not None:
-            chunk = next(iter(table.chunks(rows=ROWS)), None)
-            if chunk is None or int(chunk.time[0]) != self._first:
-                self.rows, self._skip, self._first = 0, 0, None
+        if self._skip and not _is_known(table, self._mark):
+            self.rows, self._skip, self._mark = 0, 0, {"first": None}
         self._count = wanted.counted or table.clock == "rows"
         clock: Clock = "elapsed" if self._count else table.clock
         self.clock: Clock | None = "rows" if wanted.counted else clock
@@ -145,7 +146,7 @@ class TableReader:
                 self.ended = True
                 return nothing(self._size)
             if not self._seen:
-                self._first = int(chunk.time[0])
+                self._mark = _mark_of(chunk, len(chunk))
             skip = min(len(chunk), max(0, self._skip - self._seen))
             self._seen += len(chunk)
             if skip < len(chunk):
@@ -168,9 +169,27 @@ class TableReader:
 
     def position(self) -> dict[str, Any]:
         """See `Source`."""
-        return {"name": self._name, "rows": self.rows, "first": self._first}
+        return {"name": self._name, "rows": self.rows, **self._mark}
 
     def close(self) -> None:
         """No more is wanted."""
         self._chunks = iter(())
         self.ended = True
+
+
+def _mark_of(chunk: TimeTable, rows: int) -> dict[str, Any]:
+    """By what a table is known again: the time of its first row, a checksum of its first `rows`."""
+    head = hashlib.sha256("\n".join(chunk.signals).encode())
+    head.update(chunk.values[:rows].tobytes())
+    return {"first": int(chunk.time[0]), "seen": rows, "head": head.hexdigest()}
+
+
+def _is_known(table: TableSource, mark: Mapping[str, Any]) -> bool:
+    """Whether a table begins as it did; positions of earlier releases have no checksum."""
+    chunk = next(iter(table.chunks(rows=ROWS)), None)
+    if chunk is None or not len(chunk):
+        return False
+    if "head" not in mark:
+        return bool(int(chunk.time[0]) == mark["first"])
+    rows = int(mark.get("seen", 0))
+    return len(chunk) >= rows and _mark_of(chunk, rows) == mark

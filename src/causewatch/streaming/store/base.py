@@ -173,8 +173,11 @@ class Store(Protocol):
         """
 
     def forget(self, keep: Retention, now: float) -> int:
-        """Forget the oldest history, but nothing that a sink has still to get; gives how many
-        events went."""  # noqa: D205, D209
+        """Forget the oldest history; gives how many events went.
+
+        Nothing goes that a sink has still to get. Only a store in memory, which must not grow for
+        as long as a sink is away, lets the oldest of that go when there is too much of it.
+        """
 
     def close(self) -> None:
         """No more; safe to call twice."""

@@ -13,10 +13,13 @@ AT_ONCE = 1000
 DAY = 86_400.0
 
 
-def forget(talk: Talk, watch: str, keep: Retention, now: float) -> int:
+def forget(
+    talk: Talk, watch: str, keep: Retention, now: float, most_waiting: int | None = None
+) -> int:
     """Forget at most `AT_ONCE` events; gives how many.
 
-    Alarms that are on stay with all of their events, and so does whatever a sink has still to get.
+    Alarms that are on stay with all of their events, and so does whatever a sink has still to get:
+    of that only the latest `most_waiting`, if that is given.
     """
     last, kept, _ = row_of(talk, watch)
     talk.run(
@@ -25,6 +28,8 @@ def forget(talk: Talk, watch: str, keep: Retention, now: float) -> int:
     )  # fmt: skip
     behind = talk.rows("SELECT MIN(number) FROM deliveries WHERE watch = ? AND wanted = 1", watch)
     got = last if behind[0][0] is None else int(behind[0][0])
+    if most_waiting is not None:
+        got = max(got, last - most_waiting)
     gone = 0
     concerned: set[str] = set()  # alarms that have lost events, and may be gone themselves
     if keep.days is not None:

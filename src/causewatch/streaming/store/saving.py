@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from causewatch.errors import SettingError
 from causewatch.streaming.store.packing import Packed
+from causewatch.streaming.store.series import new_series
 from causewatch.streaming.store.tables import Talk
 
 __all__ = ["InUseError", "Saver", "as_json", "clean", "row_of"]
@@ -164,11 +165,12 @@ def row_of(talk: Talk, watch: str) -> tuple[int, int, str]:
     wanted = "SELECT last_event, kept, save FROM watches WHERE watch = ?"
     found = talk.locked(wanted, watch)
     if not found:
+        talk.see_to_column("watches", "series")
         talk.run(
-            "INSERT INTO watches (watch, last_event, kept, save) VALUES (?, 0, 0, '')"
-            " ON CONFLICT (watch) DO NOTHING",
-            watch,
-        )
+            "INSERT INTO watches (watch, last_event, kept, save, series)"
+            " VALUES (?, 0, 0, '', ?) ON CONFLICT (watch) DO NOTHING",
+            watch, new_series(),
+        )  # fmt: skip
         found = talk.locked(wanted, watch)
     last, kept, save = found[0]
     return int(last), int(kept), str(save)

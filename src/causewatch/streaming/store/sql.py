@@ -19,6 +19,7 @@ from causewatch.streaming.store.forgetting import forget
 from causewatch.streaming.store.packing import MOST_BYTES, damaged, from_pieces, to_pieces
 from causewatch.streaming.store.questions import take, withdraw
 from causewatch.streaming.store.saving import InUseError, Saver, as_json, clean
+from causewatch.streaming.store.series import find_series, make_series
 from causewatch.streaming.store.tables import Talk
 
 __all__ = ["InUseError", "SqlStore"]
@@ -49,6 +50,9 @@ class SqlStore(ABC):
         How much may be attached to alarms.
     """
 
+    _most_waiting: int | None = None
+    """Events kept for a sink that does not take them; None for any number."""
+
     def __init__(
         self,
         name: str,
@@ -64,6 +68,7 @@ class SqlStore(ABC):
         self._mutex = threading.RLock()  # one connection, used by one thread at a time
         self._saver = Saver(key, name)
         self._newest = 0  # number of the last event that was seen here
+        self._series = ""  # what tells its events from those of others, once it is known
         self._holder: str | None = None  # the mark of this lock, while it is held
         self._taken: set[int] = set()  # questions that bear it
         self._attachments = Attachments(key, name, room or Room(), self._read, self._write_lightly)
@@ -100,6 +105,7 @@ class SqlStore(ABC):
     @contextmanager
     def _holding(self) -> Iterator[None]:
         """The lock is held meanwhile."""
+        self._look_for_series()
         self._holder, self._taken = uuid.uuid4().hex, set()
         try:
             yield
@@ -195,8 +201,17 @@ class SqlStore(ABC):
         for number, event in self._events(after, None, max(1, most)):
             if len(found) >= most:
                 break
-            found.append(Notice(number, self._watch, event))
+            found.append(Notice(number, self._watch, event, self._look_for_series()))
         return found
+
+    def _look_for_series(self) -> str:
+        """What tells the events of this watch from those of others; empty if it has none yet."""
+        if not self._series:
+            found = self._read(lambda talk: find_series(talk, self._key), None)
+            if found is None:
+                found = self._write(lambda talk: make_series(talk, self._key))
+            self._series = found or ""
+        return self._series
 
     def events(self, id: str | None = None) -> Iterator[dict[str, Any]]:
         """The history, oldest first; of one alarm if `id` is given."""
@@ -416,12 +431,14 @@ class SqlStore(ABC):
     def forget(self, keep: Retention, now: float) -> int:
         """Forget the oldest history, but nothing that a sink has still to get.
 
+        In memory only the latest of that is kept.
+
         Gives how many events went: at most a thousand, so that nobody waits long. Call it again
         from time to time.
         """
 
         def work(talk: Talk) -> int:
-            gone = forget(talk, self._key, keep, now)
+            gone = forget(talk, self._key, keep, now, self._most_waiting)
             self._attachments.tidy(talk)
             return gone
 

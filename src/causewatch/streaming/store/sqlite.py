@@ -44,6 +44,8 @@ SMALLEST = 512
 """Bytes of the smallest page that SQLite knows."""
 IN_MEMORY = Room(most=50, size=64 << 20)
 """What may be attached to alarms where nothing is on disk."""
+MOST_WAITING = 10_000
+"""Events that wait there for a sink that is away; of more than these the oldest may go."""
 OLDEST = (3, 37, 0)
 """The first SQLite with strict tables."""
 SETTINGS = (
@@ -286,7 +288,12 @@ class SqliteStore(SqlStore):
 
 
 class MemoryStore(SqliteStore):
-    """A store that ends with the process: for a watch that keeps no state."""
+    """A store that ends with the process: for a watch that keeps no state.
+
+    Memory is not to grow for as long as a sink is away, so only so many events wait for it.
+    """
+
+    _most_waiting = MOST_WAITING
 
     def __init__(self, watch: str = "", *, now: Callable[[], float] = time.time) -> None:
         super().__init__(Path(), watch or "watch", now=now, room=IN_MEMORY)

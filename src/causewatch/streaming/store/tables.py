@@ -21,7 +21,8 @@ CREATE TABLE IF NOT EXISTS watches (
     kept {integer} NOT NULL,
     save TEXT NOT NULL,
     size {integer},
-    checksum {blob}
+    checksum {blob},
+    series TEXT
 ){strict};
 CREATE TABLE IF NOT EXISTS pieces (
     watch TEXT NOT NULL,
@@ -89,8 +90,6 @@ CREATE TABLE IF NOT EXISTS attachment_pieces (
 CREATE INDEX IF NOT EXISTS alarms_by_first ON alarms (watch, first_event)
 """
 """What stores of the first releases do not have; see `causewatch.streaming.store.attachments`."""
-TAKEN = "ALTER TABLE questions ADD COLUMN taken_by TEXT"
-"""Another thing they do not have; see `causewatch.streaming.store.questions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +227,16 @@ class Talk:
         """Make what a store of the first releases does not have."""
         for statement in (*self._dialect.making, *_additions(self._dialect)):
             self._cursor.execute(statement)
-        if not self.has_column("questions", "taken_by"):  # nobody was faster
-            self._cursor.execute(TAKEN)
+        self.see_to_column("questions", "taken_by")
+
+    def see_to_column(self, table: str, name: str) -> None:
+        """Make a column of text that a table of the first releases does not have."""
+        if self.has_column(table, name):
+            return
+        for statement in self._dialect.making:
+            self._cursor.execute(statement)
+        if not self.has_column(table, name):  # nobody was faster
+            self._cursor.execute(f"ALTER TABLE {table} ADD COLUMN {name} TEXT")
 
     def _in_dialect(self, statement: str) -> str:
         return statement.replace("?", self._dialect.placeholder)

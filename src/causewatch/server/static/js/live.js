@@ -281,6 +281,7 @@ class Live extends EventTarget {
     if (last) {
       const [t, score, alarm, values, expected, evidence] = last;
       Object.assign(this.now, { n: data.n, t, time: time(t), score, alarm: Boolean(alarm), values, expected, evidence });
+      if (data.peaks && this.now.status) this.now.status.peaks = data.peaks;
       for (const one of this.now.alarms.values()) this.#seePeak(one);
     }
     this.#tell("ticks", data);

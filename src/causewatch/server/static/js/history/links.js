@@ -51,7 +51,7 @@ export function linksSection(alarm, explanation) {
 function linkRow(link, alarm) {
   return h(
     "tr", { role: "row" },
-    h("td", { role: "cell" }, signalLink(link.source, alarm.id)),
+    h("td", { role: "cell" }, link.source === link.target ? "its own past" : signalLink(link.source, alarm.id)),
     h("td", { role: "cell" }, h("span", { class: "arrow", "aria-hidden": "true" }, "→ "), signalLink(link.target, alarm.id)),
     h("td", { role: "cell", class: "keep-line" }, lagText(link.lag)),
     h("td", { role: "cell", class: "number" }, `${told(link.normal)} → ${told(link.observed)}`),

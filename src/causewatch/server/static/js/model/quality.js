@@ -24,7 +24,7 @@ export function mount(panel, model) {
     panel,
     h("p", null, "What learning found in the recording: ",
       groups.map(({ title, tag, found }) => [
-        h("span", { class: `tag ${found.length > 0 ? tag : ""}` }, `${found.length} ${title.toLowerCase()}`), " ",
+        h("span", { class: `tag ${found.length > 0 ? tag : ""}` }, tally(found.length, title)), " ",
       ])),
     groups.filter((group) => group.found.length > 0).map(({ title, meaning, severity, found }) => h(
       "section", { class: `findings ${severity}`, "aria-labelledby": `findings-${severity}` },
@@ -33,6 +33,12 @@ export function mount(panel, model) {
     )),
   );
   return null;
+}
+
+/** "1 warning", "2 warnings": titles are plural. */
+function tally(count, title) {
+  const word = title.toLowerCase();
+  return `${count} ${count === 1 ? word.replace(/s$/, "") : word}`;
 }
 
 function finding(one) {

@@ -9,6 +9,8 @@ import { lengthOf, likely } from "../history/words.js";
 import { kindTag } from "../history/table.js";
 import { differences } from "./replay_settings.js";
 
+/** Columns of the table of alarms: name and class. */
+const COLUMNS = [["Raised", "keep-line"], ["Lasted", "keep-line"], ["Kind", null], ["What happened", "what"], ["Causes", null], ["Peak", "number"]];
 const MOST_CAUSES = 3;
 const MOST_MISSING = 12;
 
@@ -83,19 +85,17 @@ function alarmTable(alarms, clock) {
   );
   return h(
     "div", { class: "table-frame tall-table", tabindex: "0", role: "region", "aria-label": "Alarms of the replay" },
-    h("table", { class: "replay-alarms" },
-      h("thead", null, h("tr", null, ["Raised", "Lasted", "Kind", "What happened", "Causes", "Peak"].map(
-        (name) => h("th", { scope: "col", class: name === "Peak" ? "number" : null }, name),
+    // Roles are written out: on a phone the rows are laid out as cards, which would lose them.
+    h("table", { class: "replay-alarms card-rows", role: "table" },
+      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, COLUMNS.map(
+        ([name, look]) => h("th", { scope: "col", role: "columnheader", class: look }, name),
       ))),
-      h("tbody", null, ordered.map((alarm) => h(
-        "tr", null,
-        h("td", { class: "keep-line" }, moment(alarm.raised_at, clock)),
-        h("td", { class: "keep-line" }, lasted(alarm)),
-        h("td", null, kindTag(alarm)),
-        h("td", null, alarm.headline),
-        h("td", null, causes(alarm)),
-        h("td", { class: "number" }, format.score(alarm.peak_score)),
-      )))),
+      h("tbody", { role: "rowgroup" }, ordered.map((alarm) => {
+        const cells = [moment(alarm.raised_at, clock), lasted(alarm), kindTag(alarm), alarm.headline, causes(alarm), format.score(alarm.peak_score)];
+        return h("tr", { role: "row" }, cells.map((cell, k) => h(
+          "td", { role: "cell", class: COLUMNS[k][1], "data-label": COLUMNS[k][0] }, cell,
+        )));
+      }))),
   );
 }
 

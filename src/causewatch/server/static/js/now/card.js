@@ -115,12 +115,15 @@ function causes(alarm) {
 
 function broken(alarm) {
   if (!alarm.broken_links.length) return null;
-  const shown = alarm.broken_links.slice(0, MOST_LINKS);
+  // Noise and offsets break the link of a signal to its own past as well, which says little.
+  const ofItself = ({ source, target }) => source === target;
+  const shown = [...alarm.broken_links].sort((a, b) => ofItself(a) - ofItself(b)).slice(0, MOST_LINKS);
   return h("section", { class: "card-part" },
     h("h4", null, shown.length === 1 && alarm.broken_links.length === 1 ? "Broken link" : "Broken links"),
     h("ul", { class: "broken" }, shown.map((link) => h("li", null,
       h("span", { class: "broken-names" },
-        signalLink(alarm, link.source, link.target), h("span", { class: "arrow" }, "→"), signalLink(alarm, link.target, link.source)),
+        ofItself(link) ? [signalLink(alarm, link.source), h("span", null, "own past")]
+          : [signalLink(alarm, link.source, link.target), h("span", { class: "arrow" }, "→"), signalLink(alarm, link.target, link.source)]),
       h("span", { class: "soft broken-lag" }, lagWords(link.lag)),
       h("span", { class: "broken-change", title: `Coefficient: normal → observed; ${number(link.deviation, 3)} times the change that counts as broken` },
         h("span", { class: "visually-hidden" }, "coefficient "), `${number(link.normal, 3)} → ${number(link.observed, 3)}`)))),

@@ -15,8 +15,8 @@ const BAR_END = 1.5;
 const VISIBLE = 0.02;
 /** From so many signals on, tiles are smaller. */
 const MANY = 100;
-/** Letters that fit into a tile; where names are longer, tiles are wider. */
-const LETTERS = 13;
+/** Letters that fit into a tile beside its evidence; where names are longer, tiles are wider. */
+const LETTERS = 7;
 /** The longest that stands beside a name, by the state of its signal. */
 const BESIDE = { above: "▲\u200a1.04", unknown: "–" };
 

@@ -66,7 +66,7 @@ function judgeState(earlier) {
   }
   if (now > 1) {
     const why = shelved ? `; ${counted(shelved, "alarm that is on is", "alarms that are on are")} shelved.`
-      : earlier ? ". For a while after an alarm, limits are up to twice as high; none is raised yet." : "; no alarm is raised yet.";
+      : earlier ? "; for a while after an alarm, only stronger trouble raises another one." : "; no alarm is raised yet.";
     return { level: "warn", words: "Above the limit", more: `The score is ${score(now)}${why}` };
   }
   return { level: "good", words: "Healthy", more: `No alarm is on, and the score is below its limit.${aside}` };
