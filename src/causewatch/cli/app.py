@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -30,6 +31,7 @@ from causewatch.cli import (
 )
 from causewatch.cli.options import Verbose
 from causewatch.cli.output import complain
+from causewatch.cli.running import interruptible
 from causewatch.errors import CausewatchError
 
 __all__ = ["build", "main", "run"]
@@ -52,6 +54,9 @@ COMMANDS = (
 """Modules with a ``register(app)`` function, in the order in which ``--help`` lists them."""
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+
+FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+"""What a system calls it when there is no room: on a disk, or for this user."""
 
 
 def build() -> typer.Typer:
@@ -77,6 +82,7 @@ def run() -> NoReturn:
     Threads may be in the middle of a long piece of work when somebody interrupts. The interpreter
     would wait for them; what they compute is not wanted, and files are written whole or not at all.
     """
+    interruptible()
     code = main()
     if code == INTERRUPTED:
         for stream in (sys.stdout, sys.stderr):
@@ -119,9 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _complain("There is not enough memory for this; use fewer rows or signals.")
     except OSError as error:
-        reason = error.strerror or str(error)
-        place = "" if error.filename is None else f"{error.filename!r}: "
-        return _complain(f"Cannot read or write {place}{reason}.")
+        return _complain(_trouble(error))
 
 
 def _run(arguments: list[str]) -> int:
@@ -139,6 +143,16 @@ def _run(arguments: list[str]) -> int:
 def _complain(message: str) -> int:
     complain(message)
     return BAD_INPUT
+
+
+def _trouble(error: OSError) -> str:
+    """What the system refused. It does not always know the name: not that of what is open."""
+    reason = error.strerror or str(error) or type(error).__name__
+    if isinstance(error.filename, str | bytes):
+        text = f"Cannot read or write {error.filename!r}: {reason}"
+    else:
+        text = f"A file or the output could not be read or written: {reason}"
+    return f"{text}; make room and try again." if error.errno in FULL else f"{text}."
 
 
 def _usage(error: Any) -> str:

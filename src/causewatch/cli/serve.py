@@ -138,10 +138,10 @@ def serve(
         found = load_config(config, look=True)
         plan, settings = found.plan(), _settings_of(found)
         if check:
-            _check(plan, settings)
+            _check(plan, _with_audit(settings, plan))
             print(f"{config} makes sense: {plan.model} watches {plan.source.where}.")
             return
-    _serve(plan, _with_audit(settings, plan), force)
+    _serve(plan, _with_audit(settings, plan), force, tags)
 
 
 def _check(plan: Plan, settings: ServeSettings) -> None:
@@ -150,12 +150,25 @@ def _check(plan: Plan, settings: ServeSettings) -> None:
     from causewatch.streaming.service import check_plan
 
     with warnings():
+        _check_files(plan, settings)
         for sentence in check_settings(settings):
             complain(sentence)
         check_plan(plan)
 
 
-def _serve(plan: Plan, settings: ServeSettings, force: bool) -> None:
+def _check_files(plan: Plan, settings: ServeSettings, tags: Path | None = None) -> None:
+    """Raise if the audit log, or anything else that is written, is a file with another use.
+
+    What a configuration reads beside these, it has looked at itself.
+    """
+    from causewatch.streaming.plan_check import check_files
+
+    read = (settings.tokens, settings.cert, settings.key, tags)
+    written = [] if settings.audit is None else [settings.audit]
+    check_files(plan, [path for path in read if path is not None], written)
+
+
+def _serve(plan: Plan, settings: ServeSettings, force: bool, tags: Path | None) -> None:
     from causewatch.cli.live import LiveView
     from causewatch.cli.summary import console
     from causewatch.cli.watch_text import show_counts
@@ -163,7 +176,8 @@ def _serve(plan: Plan, settings: ServeSettings, force: bool) -> None:
     from causewatch.server.service import serving
     from causewatch.streaming.service import prepare
 
-    check_settings(settings)  # before anything is opened
+    _check_files(plan, settings, tags)  # before anything is opened
+    check_settings(settings)
     screen = console()
     live = LiveView(screen) if screen.is_terminal else None
     views: list[View] = [] if live is None else [live]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from causewatch.errors import SettingError
+from causewatch.errors import SettingError, shorten
 
 __all__ = ["AlarmSettings"]
+
+
+MOST_TICKS = 100_000_000
+"""Three years of one tick a second."""
+MOST_ALARMS = 10_000
+MOST_FACTOR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +60,24 @@ class AlarmSettings:
 
     def __post_init__(self) -> None:
         for name in ("raise_after", "clear_after", "settle_after", "update_every", "health_after"):
-            self._check(name, 1, "a whole number of ticks")
+            self._check(name, 1, MOST_TICKS, "ticks")
         for name in ("merge_within", "cool_down"):
-            self._check(name, 0, "a whole number of ticks")
-        self._check("remember", 1, "a whole number of alarms")
+            self._check(name, 0, MOST_TICKS, "ticks")
+        self._check("remember", 1, MOST_ALARMS, "alarms")
         if not 0 < self.clear_below <= 1:
             msg = f"clear_below is {self.clear_below}; it must be above 0 and at most 1."
             raise SettingError(msg)
         for name in ("strong", "update_factor"):
             value = getattr(self, name)
-            if not 1 <= value < float("inf"):
-                msg = f"{name} is {value}; it must be a number of at least 1."
+            if not 1 <= value <= MOST_FACTOR:
+                msg = f"{name} is {value}; it must be a number from 1 to {MOST_FACTOR:.0f}."
                 raise SettingError(msg)
 
-    def _check(self, name: str, least: int, what: str) -> None:
+    def _check(self, name: str, least: int, most: int, what: str) -> None:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            msg = f"{name} is {value!r}; it must be {what}, at least {least}."
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            msg = (
+                f"{name} is {shorten(repr(value))}; it must be a whole number of {what}, at least"
+                f" {least} and at most {most}."
+            )
             raise SettingError(msg)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -24,8 +24,9 @@ from causewatch.streaming.config_words import Words, is_secret, table_of
 from causewatch.streaming.lined import show
 from causewatch.streaming.open import is_address
 from causewatch.streaming.plan import Place, Plan
+from causewatch.streaming.plan_check import check_files, metrics_place
 from causewatch.streaming.silence import parse_silence
-from causewatch.streaming.source import Limits, Reading
+from causewatch.streaming.source import MOST_PAYLOAD, MOST_QUEUE, Limits, Reading
 from causewatch.streaming.store.base import Retention
 from causewatch.streaming.tag_file import read_tags, tags_of
 from causewatch.streaming.tags import TagMap
@@ -33,10 +34,14 @@ from causewatch.streaming.toml_lines import KeyPath, read_toml
 
 __all__ = ["WatchConfig", "load_config"]
 
+MOST_VIEWERS = 10_000
+"""Who may look on at once; `causewatch.server` knows no more than these, either."""
+MOST_EVENTS = 10**12
+"""Events that a history may be told to keep: more than any disk holds."""
+
 Text = Annotated[str, Field(min_length=1)]
 Names = Annotated[tuple[str, ...], Field(strict=False)]
 Sign = Annotated[str, Field(min_length=1, max_length=1)]
-Count = Annotated[int, Field(ge=1)]
 
 
 class _Part(BaseModel):
@@ -91,21 +96,21 @@ class ServeConfig(_Part):
     cert: Text | None = None
     key: Text | None = None
     audit: Text | None = None
-    viewers: Count = 200
+    viewers: Annotated[int, Field(ge=1, le=MOST_VIEWERS)] = 200
 
 
 class RetentionConfig(_Part):
     """How much history is kept: `days` may be infinite."""
 
     days: Annotated[float, Field(gt=0)] = Retention().days or math.inf
-    events: Count = Retention().events or 1 << 60
+    events: Annotated[int, Field(ge=1, le=MOST_EVENTS)] = Retention().events or MOST_EVENTS
 
 
 class LimitConfig(_Part):
     """How much a source may bring."""
 
-    payload: Count = Limits().payload
-    queue: Count = Limits().queue
+    payload: Annotated[int, Field(ge=1, le=MOST_PAYLOAD)] = Limits().payload
+    queue: Annotated[int, Field(ge=1, le=MOST_QUEUE)] = Limits().queue
 
 
 class ReadingConfig(_Part):
@@ -217,7 +222,8 @@ def load_config(path: str | os.PathLike[str], *, look: bool = False) -> WatchCon
     path
         The file.
     look
-        Whether to look for the model and for a source that is a file, which must be there.
+        Whether to look for the model and for a source that is a file, which must be there, and
+        whether a file that is written to has another use.
     """
     file = Path(path)
     data, lines = read_toml(file, "configuration")
@@ -238,6 +244,8 @@ def load_config(path: str | os.PathLike[str], *, look: bool = False) -> WatchCon
     _check_rest(found, words)
     if look:
         _look_for_files(found, words)
+        tag_file = [data["tags"]] if isinstance(data.get("tags"), str) else []
+        _check_uses(found, [file.name, *tag_file])
     return found
 
 
@@ -303,18 +311,19 @@ def _check_rest(found: WatchConfig, words: Words) -> None:
         raise words.at(("alarms", key), f"[alarms] {error}") from None
     try:
         found.silence()
-    except SettingError:
+    except (SettingError, OverflowError):
         raise words.wrong(
             ("alarms", "silent_after"),
             found.alarms.silent_after,
             'a duration such as "90s" or "5min", or "never",',
         ) from None
     if found.metrics is not None:
-        host, _, port = found.metrics.listen.rpartition(":")
-        if not host or not port.isdecimal() or not 0 <= int(port) <= 65535:
+        try:
+            metrics_place(found.metrics.listen)
+        except SettingError:
             raise words.wrong(
                 ("metrics", "listen"), found.metrics.listen, "HOST:PORT such as 127.0.0.1:9464"
-            )
+            ) from None
     if found.outputs.per_signal and found.outputs.scores is None:
         raise words.at(
             ("outputs", "per_signal"),
@@ -334,6 +343,14 @@ def _look_for_files(found: WatchConfig, words: Words) -> None:
         if not path.exists():
             text = f"{table_of(where)}is {show(name)}, but there is no file {str(path)!r}"
             raise words.at(where, f"{text}; paths are relative to this configuration.")
+
+
+def _check_uses(found: WatchConfig, read: Sequence[str]) -> None:
+    """Raise if a file that is written to has another use; `read` are further ones that are read."""
+    said = found.serve
+    secrets = [name for name in (said.tokens_file, said.cert, said.key) if name is not None]
+    written = [] if said.audit is None else [found.folder / said.audit]
+    check_files(found.plan(), [found.folder / name for name in (*read, *secrets)], written)
 
 
 def _is_path(option: str) -> bool:

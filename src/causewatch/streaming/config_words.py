@@ -39,7 +39,7 @@ BOUNDS = {
     "greater_than": "a number above {gt:g}",
     "greater_than_equal": "a number of at least {ge:g}",
     "less_than": "a number below {lt:g}",
-    "less_than_equal": "a number of at most {le:g}",
+    "less_than_equal": "a number of at most {le}",
 }
 
 

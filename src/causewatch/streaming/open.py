@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.streaming.address import Address, parse_address
-from causewatch.streaming.mqtt_topics import MQTT, NATS, Wildcards
 from causewatch.streaming.plan import Place
 from causewatch.streaming.sink import Sink
 from causewatch.streaming.source import Source, Wanted
+from causewatch.streaming.wildcards import MQTT, NATS, Wildcards
 
 __all__ = ["SINKS", "SOURCES", "feeds_back", "is_address", "open_sink", "open_source"]
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import math
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from causewatch.errors import SettingError, shorten
@@ -12,9 +15,11 @@ from causewatch.streaming.open import feeds_back, is_address
 from causewatch.streaming.plan import Plan
 from causewatch.streaming.scores import check_scores
 
-__all__ = ["check_plan_alone", "metrics_place", "outputs"]
+__all__ = ["check_files", "check_plan_alone", "metrics_place", "outputs"]
 
 LONGEST_NAME = 200
+STATE = ("lock", *(f"watch.db{ending}" for ending in ("", "-wal", "-shm", "-journal")))
+"""Files in the folder of a state."""
 
 
 def check_plan_alone(plan: Plan) -> None:
@@ -33,13 +38,17 @@ def check_plan_alone(plan: Plan) -> None:
                 " watched; send them elsewhere."
             )
             raise SettingError(msg)
-    _check_outputs(plan)
+    check_files(plan)
+    if plan.scores is not None:
+        check_scores(plan.scores, resumable=plan.state is not None)
+    for path in outputs(plan):
+        _check_output(path)
 
 
 def metrics_place(said: str) -> tuple[str, int]:
-    """Where Prometheus may ask: a host and a port."""
+    """Where Prometheus may ask: a host, this machine if none is named, and a port."""
     host, _, port = said.rpartition(":")
-    if not (port.isascii() and port.isdigit()) or int(port) > 65535 or not host.isascii():
+    if not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535 or not host.isascii():
         msg = (
             f"{shorten(said)!r} is no place for metrics; give HOST:PORT, for example"
             " 127.0.0.1:9464."
@@ -81,27 +90,62 @@ def _check_speed(plan: Plan) -> None:
         raise SettingError(msg)
 
 
-def _check_outputs(plan: Plan) -> None:
-    """Raise if a file cannot be written to, or must not be."""
-    for said in (plan.model, plan.source.where, plan.state, plan.report, *outputs(plan)):
-        if said is not None and "\0" in str(said):
-            msg = f"{shorten(str(said))!r} is no name of a file; it has a sign that none can have."
-            raise SettingError(msg)
-    if plan.scores is not None:
-        check_scores(plan.scores, resumable=plan.state is not None)
-    known = {_identity(plan.model): "is read by this watch"}
-    if not is_address(plan.source.where) and plan.source.where != "-":
-        known[_identity(Path(plan.source.where))] = "is read by this watch"
-    state = None if plan.state is None or is_address(plan.state) else Path(plan.state).resolve()
-    for path in outputs(plan):
-        _check_output(path)
-        place, mine = path.resolve(), _identity(path)
-        if place.parent == state and (place.name == "lock" or place.name.startswith("watch.db")):
-            known[mine] = "belongs to the state"
+def check_files(plan: Plan, read: Iterable[Path] = (), written: Iterable[Path] = ()) -> None:
+    """Raise if a file that is written to is also used for something else, or has no place.
+
+    Parameters
+    ----------
+    plan
+        Says which files the watch reads and writes.
+    read
+        Further files that are read: a configuration, tokens, certificates.
+    written
+        Further files that are written to: an audit log.
+    """
+    source = _source_file(plan)
+    state = None if plan.state is None or is_address(plan.state) else Path(plan.state)
+    read = [plan.model, *([] if source is None else [source]), *read]
+    written = [*outputs(plan), *written]
+    for path in (*read, *written, state, plan.report):
+        if path is not None:
+            _check_path(path)
+    known = {_identity(path): "is read by this watch" for path in read}
+    if state is not None:
+        known |= {_identity(state / name): "belongs to the state" for name in STATE}
+    folder = _identity(source) if source is not None and os.path.isdir(source) else None
+    for path in written:
+        mine = _identity(path)
+        if _identity(_place(path).parent) == folder:
+            known.setdefault(mine, "is in the folder that is read by this watch")
         if mine in known:
             msg = f"{str(path)!r} {known[mine]}; name another file to write to."
             raise SettingError(msg)
         known[mine] = "is written to already"
+
+
+def _source_file(plan: Plan) -> Path | None:
+    """The file or folder that is watched, if it is one."""
+    where = plan.source.where
+    if not is_address(where):
+        return None if where == "-" else Path(where)
+    address = parse_address(where, plan.source.options)
+    return Path(f"/{address.path}") if address.scheme == "bag" else None
+
+
+def _check_path(path: Path) -> None:
+    """Raise for what can never be the name of a file."""
+    if "\0" in str(path):
+        msg = f"{shorten(str(path))!r} is no name of a file; it has a sign that none can have."
+        raise SettingError(msg)
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            msg = (
+                f"{str(path)!r} cannot be reached, because its symbolic links lead in a circle;"
+                " mend them, or name something else."
+            )
+            raise SettingError(msg) from error
 
 
 def _identity(path: Path) -> Path | tuple[int, int]:
@@ -109,8 +153,13 @@ def _identity(path: Path) -> Path | tuple[int, int]:
     try:
         found = path.stat()
     except OSError:  # not there yet
-        return path.resolve()
+        return _place(path)
     return found.st_dev, found.st_ino
+
+
+def _place(path: Path) -> Path:
+    """Where a file is or will be. Unlike `Path.resolve`, it raises nothing on any Python."""
+    return Path(os.path.realpath(path))
 
 
 def _check_output(path: Path) -> None:

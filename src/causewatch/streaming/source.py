@@ -65,6 +65,10 @@ class Reading:
     decimal: str | None = None
 
 
+MOST_PAYLOAD, MOST_QUEUE = 1 << 30, 1_000_000
+"""The largest limits that a configuration may set; beyond them they would limit nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much a source may bring.

@@ -67,7 +67,14 @@ def test_usage_errors(arguments: list[str], words: str, capsys: pytest.CaptureFi
         (KeyboardInterrupt(), 130, "interrupted"),
         (MemoryError(), 2, "not enough memory"),
         (PermissionError(errno.EACCES, "Permission denied", "/x/y"), 2, "'/x/y': Permission den"),
-        (OSError(errno.ENOSPC, "No space left on device"), 2, "No space left on device"),
+        (
+            OSError(errno.ENOSPC, "No space left on device"),
+            2,
+            "A file or the output could not be read or written: No space left on device; make room",
+        ),
+        (OSError(errno.ENOSPC, "No space left on device", "/x"), 2, "'/x': No space left on"),
+        (OSError(errno.EIO, "Input/output error", 5), 2, "written: Input/output error."),
+        (OSError(), 2, "written: OSError."),
         (SettingError("This\nmakes no sense."), 2, "This makes no sense."),
     ],
 )
@@ -96,6 +103,16 @@ def test_as_a_process(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "at least 1 row" in one_sentence(done.stderr)
     assert done.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_output_that_has_no_room_is_one_sentence() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert "could not be read or written: No space left on" in one_sentence(done.stderr)
 
 
 def test_a_closed_pipe_is_quiet() -> None:

@@ -144,6 +144,10 @@ def test_events_are_false_when_nothing_happened_and_tell_clearing_first():
         ("strong", math.inf),
         ("update_factor", math.nan),
         ("remember", 0),
+        ("raise_after", 99999999999999999999),
+        ("cool_down", 100_000_001),
+        ("remember", 10_001),
+        ("strong", 1e7),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_by_name(name, value):

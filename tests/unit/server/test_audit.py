@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import logging
 import os
 import stat
 import threading
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from causewatch.errors import SettingError, StreamError
+from causewatch.server import ServeSettings
 from causewatch.server.access import audit as audit_module
 from causewatch.server.access.audit import MOST_LINE, Audit
 from causewatch.server.access.tokens import Visitor
+from services.dashboard import Dashboard, a_plant
 
 ANNA = Visitor("anna", "operate")
 NOW = 1_451_296_800.5
@@ -218,6 +222,61 @@ def test_many_threads_and_no_torn_line(audit, path):
     for thread in threads:
         thread.join(30)
     assert len([json.loads(line) for line in path.read_text().splitlines()]) == 80
+
+
+@pytest.fixture
+def locked(audit, path, monkeypatch):
+    """The file of an audit log that another program keeps locked."""
+    monkeypatch.setattr(audit_module, "PATIENCE", 0.1)
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+def test_a_file_that_stays_locked_is_not_waited_for_for_ever(audit, path, locked):
+    done = []
+    kept = r"cannot be written: another program has kept it locked for 0\.1 s; .*not done\."
+    with pytest.raises(StreamError, match=kept), audit.around(ANNA, "::1", "ack", "3f2a"):
+        done.append(1)
+    with pytest.raises(StreamError, match=kept):
+        Audit(path)
+    assert not done
+    fcntl.flock(locked, fcntl.LOCK_UN)
+    note(audit)
+    assert audit.latest(5) == [ENTRY]
+
+
+def test_a_file_that_is_locked_for_a_moment_is_waited_for(audit, locked, monkeypatch):
+    slept = []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        fcntl.flock(locked, fcntl.LOCK_UN)
+
+    monkeypatch.setattr(audit_module.time, "sleep", sleep)
+    note(audit)
+    assert len(slept) == 1
+    assert audit.latest(5) == [ENTRY]
+
+
+def test_those_who_wait_for_a_locked_file_do_not_wait_for_each_other(audit, locked, monkeypatch):
+    # Whoever comes second finds the time of the first one used up, too.
+    monkeypatch.setattr(audit_module, "PATIENCE", 0.0)
+    with audit._lock, pytest.raises(StreamError, match="others have been noting something"):
+        note(audit)
+
+
+def test_operators_are_told_that_the_audit_log_is_locked(tmp_path, path, monkeypatch):
+    monkeypatch.setattr(audit_module, "PATIENCE", 0.1)
+    settings = ServeSettings(port=0, audit=path)
+    with Dashboard(a_plant(), tmp_path, settings=settings) as shown:
+        alarm = f"{shown.url}/api/alarms/{shown.raise_alarm()}/comment"
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            answer = httpx.post(alarm, json={"text": "valve"}, timeout=30)
+        assert answer.status_code == 503
+        assert "another program has kept it locked" in answer.text
+        assert httpx.post(alarm, json={"text": "valve"}, timeout=30).status_code == 200
 
 
 # Before and after

@@ -250,6 +250,33 @@ MQTT = 'model = "m"\n[source]\nurl = "mqtt://broker/rows"\n'
             "plant.toml, line 4: [limits] queue is 0; a number of at least 1 is expected.",
         ),
         (
+            START + "[limits]\nqueue = 1000000000000000\n",
+            "plant.toml, line 4: [limits] queue is 1000000000000000; a number of at most 1000000"
+            " is expected.",
+        ),
+        (
+            START + "[limits]\npayload = 1073741825\n",
+            "plant.toml, line 4: [limits] payload is 1073741825; a number of at most 1073741824…",
+        ),
+        (
+            START + "[serve]\nviewers = 100000000000\n",
+            "plant.toml, line 4: [serve] viewers is 100000000000; a number of at most 10000 is…",
+        ),
+        (
+            START + "[alarms.retention]\nevents = 99999999999999999999\n",
+            "plant.toml, line 4: [alarms.retention] events is 99999999999999999999; a number of"
+            " at most 1000000000000 is…",
+        ),
+        (
+            START + "[alarms]\nraise_after = 99999999999999999999\n",
+            "plant.toml, line 4: [alarms] raise_after is 99999999999999999999; it must be a whole"
+            " number of ticks, at least 1 and at most 100000000.",
+        ),
+        (
+            START + "[alarms]\nsilent_after = 1" + 400 * "0" + "\n",
+            "plant.toml, line 4: [alarms] silent_after is 1000…; a duration such as…",
+        ),
+        (
             START + "limits.payload = 1.5\n",
             "plant.toml, line 3: [limits] payload is 1.5; a whole number is expected.",
         ),
@@ -338,6 +365,16 @@ def test_files_are_looked_for_if_asked(load, tmp_path) -> None:
     for source in ("-", "mqtt://broker/rows", "."):
         load(f'model = "m.cwm"\nsource = "{source}"\n')
         assert load_config(file, look=True).source.url == source
+
+
+def test_the_configuration_and_its_tags_are_not_written_to(load, tmp_path) -> None:
+    for name in ("m.cwm", "rows.csv"):
+        (tmp_path / name).touch()
+    (tmp_path / "tags.csv").write_text("tag,signal\na,x\n")
+    for name in ("plant.toml", "tags.csv", "rows.csv"):
+        load(f'{START}tags = "tags.csv"\nsinks = ["{name}"]\n')
+        with pytest.raises(SettingError, match=f"{name}' is read by this watch"):
+            load_config(tmp_path / "plant.toml", look=True)
 
 
 @pytest.mark.parametrize(

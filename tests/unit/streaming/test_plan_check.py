@@ -9,7 +9,7 @@ import pytest
 
 from causewatch.errors import SettingError
 from causewatch.streaming.plan import Place, Plan
-from causewatch.streaming.plan_check import check_plan_alone, metrics_place
+from causewatch.streaming.plan_check import check_files, check_plan_alone, metrics_place
 
 
 @pytest.fixture
@@ -66,6 +66,60 @@ def test_another_name_of_the_same_file(folder: Path, link: bool) -> None:
         (folder / "other.csv").hardlink_to(folder / "today.csv")
     with pytest.raises(SettingError, match="is read by this watch"):
         check_plan_alone(plan_of(folder, alarms="other.csv"))
+
+
+def test_another_name_of_a_file_of_the_state(folder: Path) -> None:
+    (folder / "state" / "watch.db").touch()
+    (folder / "other").hardlink_to(folder / "state" / "watch.db")
+    with pytest.raises(SettingError, match="belongs to the state"):
+        check_plan_alone(plan_of(folder, alarms="other", state=str(folder / "state")))
+
+
+@pytest.mark.parametrize("where", ["state", "bag://{}/state"])
+def test_what_is_written_into_a_folder_that_is_watched_would_be_read(
+    folder: Path, where: str
+) -> None:
+    place = where.format(folder) if ":" in where else str(folder / where)
+    plan = Plan(model=folder / "plant.cwm", source=Place(place), alarms=folder / "state/a.jsonl")
+    with pytest.raises(SettingError, match="is in the folder that is read by this watch"):
+        check_plan_alone(plan)
+
+
+@pytest.mark.parametrize(
+    ("audit", "said"),
+    [
+        ("plant.cwm", "is read by this watch"),
+        ("today.csv", "is read by this watch"),
+        ("tokens", "is read by this watch"),
+        ("a.jsonl", "is written to already"),
+        ("state/watch.db", "belongs to the state"),
+        ("a\0b", "is no name of a file"),
+    ],
+)
+def test_what_else_is_written_must_not_have_another_use(
+    folder: Path, audit: str, said: str
+) -> None:
+    plan = plan_of(folder, alarms="a.jsonl", state=str(folder / "state"))
+    with pytest.raises(SettingError, match=said):
+        check_files(plan, [folder / "tokens"], [folder / audit])
+    check_files(plan, [folder / "tokens"], [folder / "state" / "audit.jsonl"])
+
+
+@pytest.mark.parametrize("beyond", ["", "/x"])
+@pytest.mark.parametrize("what", ["model", "source", "state", "report", "alarms", "scores", "sink"])
+def test_links_that_lead_in_a_circle(folder: Path, what: str, beyond: str) -> None:
+    loop = folder / "loop.csv"
+    loop.symlink_to(loop.name)
+    named = f"{loop}{beyond}"
+    usual: dict[str, Any] = {"model": folder / "plant.cwm", "source": Place("-")}
+    said: Any = Path(named)
+    if what in ("source", "sink"):
+        said = Place(named)
+    elif what == "state":
+        said = named
+    more = {"sinks": (said,)} if what == "sink" else {what: said}
+    with pytest.raises(SettingError, match=r"loop\.csv.* its symbolic links lead in a circle"):
+        check_plan_alone(Plan(**usual | more))
 
 
 @pytest.mark.parametrize("name", ["a\nb", "\udcff", "\x1b[31m", "a" * 201])

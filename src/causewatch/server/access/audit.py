@@ -35,6 +35,8 @@ LONGEST = {"who": 100, "role": 20, "from": 100, "action": 50, "about": 300, "tex
 LONGEST_OUTCOME = 500
 MOST_LINE = 1 << 16
 """Bytes; a line cannot be longer, and one that is was not written here."""
+PATIENCE = 5.0
+"""Seconds for which others may keep the file locked; whoever acts waits for so long."""
 BLOCK = 1 << 16
 MOST_READ = 1 << 26
 """Bytes that are looked through from the end of a file."""
@@ -89,12 +91,12 @@ class Audit:
             entry[name] = None if value is None else _cut(value, most)
         entry["outcome"] = _cut(outcome, LONGEST_OUTCOME)
         line = _line(entry)
+        if self._path is not None:
+            self._add(line.encode() + b"\n")
+            return
         with self._lock:
-            if self._path is None:
-                self._kept.append(entry)
-                log.info("%s", line)
-            else:
-                self._add(line.encode() + b"\n")
+            self._kept.append(entry)
+            log.info("%s", line)
 
     @contextmanager
     def around(
@@ -151,14 +153,16 @@ class Audit:
     def _add(self, data: bytes) -> None:
         """See `data` at the end of the file and on disk, or leave the file as it was."""
         assert self._path is not None
+        until = time.monotonic() + PATIENCE
         try:
-            # Opened anew each time: actions are rare, and the file may have been moved away.
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-            file = os.open(self._path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
-            try:
-                _append(file, data)
-            finally:
-                os.close(file)
+            with self._turn(until):
+                # Opened anew each time: actions are rare, and the file may have been moved away.
+                flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+                file = os.open(self._path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
+                try:
+                    _append(file, data, until)
+                finally:
+                    os.close(file)
         except OSError as error:
             msg = (
                 f"The audit log {str(self._path)!r} cannot be written: {_reason(error)}; what"
@@ -166,15 +170,21 @@ class Audit:
             )
             raise StreamError(msg) from error
 
+    @contextmanager
+    def _turn(self, until: float) -> Iterator[None]:
+        """Be the only thread that writes. All that wait for a locked file give up together."""
+        if not self._lock.acquire(timeout=max(0.0, until - time.monotonic())):
+            raise OSError(None, f"others have been noting something for {PATIENCE:g} s")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
-def _append(file: int, data: bytes) -> None:
+
+def _append(file: int, data: bytes, until: float) -> None:
     if not stat.S_ISREG(os.fstat(file).st_mode):
         raise OSError(None, "it is no file")
-    with suppress(ImportError, OSError):  # not every system and file system has locks
-        import fcntl
-
-        # Another process that notes here must not lose a line to what is taken back below.
-        fcntl.flock(file, fcntl.LOCK_EX)
+    _lock(file, until)
     size = os.fstat(file).st_size
     if data and size:
         os.lseek(file, size - 1, os.SEEK_SET)
@@ -189,6 +199,25 @@ def _append(file: int, data: bytes) -> None:
         with suppress(OSError):
             os.ftruncate(file, size)
         raise
+
+
+def _lock(file: int, until: float) -> None:
+    """Keep others away, who must not lose a line to what is taken back; raises if they stay."""
+    try:
+        import fcntl
+    except ImportError:  # not a system of the Unix family
+        return
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                why = f"another program has kept it locked for {PATIENCE:g} s"
+                raise OSError(None, why) from None
+            time.sleep(0.02)
+        except OSError:  # a file system without locks
+            return
 
 
 def _reason(error: OSError) -> str:

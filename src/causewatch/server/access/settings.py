@@ -14,6 +14,7 @@ from pathlib import Path
 
 from causewatch.errors import SettingError, shorten
 from causewatch.server.access.tokens import Role, Tokens
+from causewatch.streaming.config import MOST_VIEWERS
 from causewatch.streaming.tls import is_loopback
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
     "open_role",
 ]
 
-MOST_VIEWERS = 10_000
 FILES = 256
 """Files that the watch itself may have open; connections must leave it as many."""
 FEWEST = 32

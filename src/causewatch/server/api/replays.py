@@ -12,9 +12,10 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from causewatch.errors import SettingError, listing, shorten
+from causewatch.monitor.alarm_settings import MOST_TICKS
 from causewatch.server.access.tokens import Visitor
 from causewatch.server.replays.replays import Replay, ReplaySettings
-from causewatch.server.replays.settings import HIGHEST, LONGEST, LOWEST
+from causewatch.server.replays.settings import HIGHEST, LOWEST
 from causewatch.server.schemas import Failure, ReplayBody, ReplayList
 from causewatch.server.served import Served
 
@@ -25,7 +26,7 @@ Name = Annotated[str, Query(min_length=1, max_length=300, description="Of the re
 
 PIECE = 1 << 20
 """Bytes that are written at a time."""
-COUNT = {"minimum": 1, "maximum": LONGEST}
+COUNT = {"minimum": 1, "maximum": MOST_TICKS}
 BOUNDS: dict[str, dict[str, float]] = {
     "limit": {"minimum": LOWEST, "maximum": HIGHEST},
     "clear_below": {"exclusiveMinimum": 0, "maximum": 1},

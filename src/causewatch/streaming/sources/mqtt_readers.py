@@ -13,10 +13,10 @@ from causewatch.streaming.message_rows import (
     TagOptions,
     assembler_of,
 )
-from causewatch.streaming.mqtt_topics import MQTT
 from causewatch.streaming.payloads import BadPayloadError, RowDecoder
 from causewatch.streaming.source import Batch, Wanted
 from causewatch.streaming.sources.sparkplug import SparkplugNodes
+from causewatch.streaming.wildcards import MQTT
 
 __all__ = ["Reader", "RowsReader", "SparkplugReader", "TagsReader"]
 

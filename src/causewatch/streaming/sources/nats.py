@@ -32,8 +32,9 @@ from causewatch.streaming.nats_client import (
     subject_of,
 )
 from causewatch.streaming.source import Batch, Guarantee, Wanted
-from causewatch.streaming.sources.nats_ledger import Ledger, Place, fixed_part
+from causewatch.streaming.sources.nats_ledger import Ledger, Place
 from causewatch.streaming.sources.nats_pull import Arrival, Pull
+from causewatch.streaming.wildcards import NATS
 
 __all__ = ["NatsSource", "NatsSourceOptions"]
 
@@ -86,7 +87,7 @@ class NatsSource:
         self._address = address
         self._options = options_of(address, NatsSourceOptions)
         self._subject = subject_of(address, wildcards=True)
-        self._prefix = fixed_part(self._subject)
+        self._prefix = NATS.fixed_part(self._subject)
         self._wanted = wanted
         self._backoff = Backoff(0.1, 5.0, chance)
         self._reader = reader_of(self._options, wanted)

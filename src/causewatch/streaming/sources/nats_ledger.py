@@ -15,14 +15,12 @@ from typing import Any
 
 from causewatch.data.table import NANOSECONDS
 from causewatch.extras import needed
-from causewatch.streaming.mqtt_topics import NATS
 from causewatch.streaming.sources.nats_pull import Arrival, ConsumerLostError
+from causewatch.streaming.wildcards import NATS
 
-__all__ = ["Ledger", "Place", "fixed_part"]
+__all__ = ["Ledger", "Place"]
 
 log = logging.getLogger(__name__)
-
-fixed_part = NATS.fixed_part
 
 
 @dataclass(frozen=True, slots=True)

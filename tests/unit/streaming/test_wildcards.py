@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from causewatch.streaming.mqtt_topics import MQTT, NATS
+from causewatch.streaming.wildcards import MQTT, NATS
 
 
 @pytest.mark.parametrize(
