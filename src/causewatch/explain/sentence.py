@@ -16,7 +16,7 @@ from causewatch.explain.view import clean
 from causewatch.monitor.alarms import BrokenLink
 from causewatch.monitor.course import Course
 
-__all__ = ["LONGEST", "Change", "ChangeKind", "cannot_tell", "change_of", "headline", "one_tick"]
+__all__ = ["LONGEST", "Change", "ChangeKind", "burst", "cannot_tell", "change_of", "headline"]
 
 Floats = NDArray[np.float64]
 
@@ -28,8 +28,8 @@ NOISY = 2.0
 OFF = 2.0
 """A level is off if its mean is this many times what chance would make it."""
 
-ONE_TICK = 0.8
-"""A signal is said to have jumped if one tick has this share of all its squared innovations."""
+NEARLY_ALL, LONGEST_BURST = 0.8, 3
+"""A signal is said to have jumped if so few ticks hold this share of its squared innovations."""
 
 ChangeKind = Literal["guard", "twin", "frozen", "link", "level", "jump", "noise", "other"]
 
@@ -45,7 +45,7 @@ class Change:
     kind
         ``guard``: a constant signal moved; ``twin``: it no longer equals another one;
         ``frozen``: it stands still; ``link``: a link acts otherwise; ``level``: it is off what its
-        causes say; ``jump``: it was, at one tick; ``noise``: it is noisier; ``other``.
+        causes say; ``jump``: it was, all at once; ``noise``: it is noisier; ``other``.
     at
         Since when, in nanoseconds.
     link
@@ -104,11 +104,12 @@ def change_of(
         return Change(name, "level", at, amount=_amount(off))
     if factor > NOISY:
         innovation = course.innovation[onset:stop, column]
-        tick = one_tick(innovation)
-        if tick is not None:
-            amount = float(innovation[tick] * context.equations.spread[column])
-            return Change(name, "jump", int(course.time[onset + tick]), amount=amount)
-        return Change(name, "noise", at, amount=factor)
+        when = burst(innovation)
+        if when is None:
+            return Change(name, "noise", at, amount=factor)
+        off = offsets(innovation[when], context.equations, column)
+        amount = float(off[np.abs(off).argmax()])
+        return Change(name, "jump", int(course.time[onset + when.start]), amount=amount)
     return Change(name, "link" if worst else "other", at, link=worst)
 
 
@@ -157,14 +158,19 @@ def _guard(name: str, course: Course, ranking: Ranking, column: int, context: Co
     return Change(name, "guard", at, before=before, after=float(values[moved[-1]]))
 
 
-def one_tick(innovation: Floats) -> int | None:
-    """The tick that holds nearly all of the surprise, if there is one.
+def burst(innovation: Floats) -> slice | None:
+    """The few ticks in a row that hold nearly all of the surprise, if there are such.
 
-    An offset that has just begun is a single surprise among quiet ticks, and no noise.
+    An offset that has just begun is a surprise or two (it may begin within a tick) behind quiet
+    ticks, and no noise.
     """
     squares = np.clip(np.nan_to_num(innovation), -1e9, 1e9) ** 2
-    most = int(squares.argmax())
-    return most if squares[most] > ONE_TICK * squares.sum() else None
+    for width in range(1, max(1, min(LONGEST_BURST, len(squares) // 4)) + 1):
+        sums = np.convolve(squares, np.ones(width), "valid")
+        start = int(sums.argmax())
+        if sums[start] > NEARLY_ALL * squares.sum():
+            return slice(start, start + width)
+    return None
 
 
 def _shapeless(left: Floats) -> bool:

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from causewatch.explain.explanation import explain
-from causewatch.explain.sentence import LONGEST, Change, cannot_tell, headline, one_tick
+from causewatch.explain.sentence import LONGEST, Change, burst, cannot_tell, headline
 
 
 def said(change, follow=(), **more):
@@ -124,12 +124,14 @@ def test_noise_is_called_noise():
     assert "times as noisy as usual" in told.headline
 
 
-def test_a_single_surprise_is_no_noise():
+def test_a_surprise_or_two_are_no_noise():
     quiet = np.random.default_rng(5).normal(size=12)
-    assert one_tick(np.append(quiet, 40.0)) == 12
-    assert one_tick(np.array([0.3, np.nan, -9.0, np.nan])) == 2
-    assert one_tick(6.0 * quiet) is None
-    assert one_tick(np.zeros(4)) is None
+    assert burst(np.append(quiet, 40.0)) == slice(12, 13)
+    assert burst(np.append(quiet, [20.0, 25.0])) == slice(12, 14)
+    assert burst(np.array([0.3, np.nan, -9.0, np.nan])) == slice(2, 3)
+    assert burst(np.array([5.0, -6.0, 7.0])) is None
+    assert burst(6.0 * quiet) is None
+    assert burst(np.zeros(4)) is None
 
 
 def test_the_beginning_of_an_offset_is_a_jump():
