@@ -68,6 +68,7 @@ proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, b
 	$(BIN)/python -m benchmarks.proof.hostile
 	$(BIN)/python -m benchmarks.proof.memory
 	$(BIN)/python -m benchmarks.proof.viewers
+	$(BIN)/python -m benchmarks.proof.smooth
 
 docs: $(VENV)/.dev ## regenerate what in docs/ is generated
 	$(BIN)/python docs/generate.py
