@@ -86,7 +86,8 @@ def main() -> None:
     arguments = parser.parse_args()
     program = shutil.which("chromium")
     if program is None:
-        raise SystemExit("Chromium is not installed.")
+        msg = "Chromium is not installed."
+        raise SystemExit(msg)
     from playwright.sync_api import sync_playwright
 
     short: list[str] = []
