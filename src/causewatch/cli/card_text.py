@@ -54,6 +54,10 @@ def print_card(card: ReportCard, title: str, out: Console) -> None:
         f"Noticed    {card.events_detected} of {card.events} events"
         f" ({share(card.event_recall)}){late}"
     )
+    said(
+        f"Seen       {card.events_seen} of {card.events} events, counting alarms that were on"
+        f" before; on average {share(card.coverage)} of an event is under alarm"
+    )
     on = ""
     if card.false_alarm_time_share is not None:
         on = f"; an alarm was on for {share(card.false_alarm_time_share)} of the normal time"

@@ -57,6 +57,8 @@ class EventOutcome:
         The first alarm raised in it; None: it was missed.
     already_on
         Whether an alarm was on already when it began.
+    covered
+        Share of its counted rows under alarm, whenever that was raised; None without such rows.
     """
 
     recording: str
@@ -64,6 +66,12 @@ class EventOutcome:
     clock: Clock
     alarm: AlarmSpan | None
     already_on: bool
+    covered: float | None
+
+    @property
+    def seen(self) -> bool:
+        """Whether an alarm was on at some time in it, be it one raised before."""
+        return self.detected or bool(self.covered)
 
     @property
     def detected(self) -> bool:
@@ -101,6 +109,8 @@ class EventOutcome:
             "raised_at": None if alarm is None else format_time(alarm.raised_at, self.clock),
             "delay_s": self.delay,
             "already_on": self.already_on,
+            "seen": self.seen,
+            "covered": self.covered,
             "causes": list(self.causes),
             "rank": self.rank,
             "abstained": alarm is not None and alarm.abstained,
@@ -127,6 +137,9 @@ class ReportCard:
         Enhanced time-aware F1.
     events, events_detected, event_recall, median_delay_s
         Events, and those during which an alarm was raised.
+    events_seen, coverage
+        Events during which an alarm was on, be it one raised before, and the mean share of an
+        event under alarm.
     false_alarms, false_alarms_per_day, false_alarm_time_share
         Alarms that overlap no event, and the share of normal rows under alarm.
     ac_at_1, ac_at_3, ac_at_5, map_at_3, mrr, chance_ac_at_1, abstained
@@ -151,6 +164,8 @@ class ReportCard:
     event_recall: float | None
     events: int
     events_detected: int
+    events_seen: int
+    coverage: float | None
     median_delay_s: float | None
     false_alarms: int
     false_alarms_per_day: float
@@ -237,6 +252,8 @@ def report_card(
         event_recall=len(caught) / len(outcomes) if outcomes else None,
         events=len(outcomes),
         events_detected=len(caught),
+        events_seen=sum(event.seen for event in outcomes),
+        coverage=_mean([event.covered for event in outcomes]),
         median_delay_s=float(np.median(late)) if late else None,
         false_alarms=false,
         false_alarms_per_day=false_alarms_per_day(false, days * 86_400),
@@ -317,9 +334,24 @@ def _outcomes(
                     recording.table.clock,
                     judged[number].span if number >= 0 else None,
                     bool(((raised < event.start) & (cleared > event.start)).any()),
+                    _covered(recording, said, event),
                 )
             )
     return found, false
+
+
+def _covered(recording: Recording, said: Verdicts, event: Event) -> float | None:
+    """Share of an event's counted rows under alarm."""
+    table = recording.table
+    assert table.labels is not None
+    rows = slice(*np.searchsorted(table.time, [event.start, event.end]).tolist())
+    counted = np.isfinite(table.labels[rows])
+    return float(said.alarm[rows][counted].mean()) if counted.any() else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _causes(outcomes: Sequence[EventOutcome], signals: int) -> dict[str, float | None]:

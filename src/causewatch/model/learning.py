@@ -73,6 +73,7 @@ __all__ = [
     "PRESETS",
     "LearnProgress",
     "discoverer_of",
+    "guarded_signals",
     "learn",
     "least_lag",
     "survey_of",
@@ -213,7 +214,7 @@ def learn(
         plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
     )
 
-    guarded = _guarded(survey, plan)
+    guarded = guarded_signals(survey, plan)
     taken = take_moments(source, plan, guarded, survey.rows, tell)
     log.info("%d ticks, %d whole windows", taken.count, taken.moments.windows)
     graph = discoverer.discover(
@@ -437,7 +438,7 @@ def _most_ticks(columns: int) -> int:
     return min(CALIBRATION_TICKS, CALIBRATION_VALUES // max(1, columns))
 
 
-def _guarded(survey: SurveyResult, plan: Preprocessing) -> tuple[str, ...]:
+def guarded_signals(survey: SurveyResult, plan: Preprocessing) -> tuple[str, ...]:
     """Signals without a mechanism whose range can be watched."""
     known = {one.name for one in survey.signals if one.count > 0}
     return tuple(name for name in plan.dropped if name in known)

@@ -17,8 +17,9 @@ EVENTS = [
 CONTRACT = (
     "vus_pr", "auc_pr", "f1", "precision", "recall", "f1_best", "affiliation_precision",
     "affiliation_recall", "etapr_f1", "event_recall", "events", "events_detected",
-    "median_delay_s", "false_alarms_per_day", "false_alarm_time_share", "ac_at_1", "ac_at_3",
-    "ac_at_5", "map_at_3", "mrr", "chance_ac_at_1", "abstained", "per_event",
+    "events_seen", "coverage", "median_delay_s", "false_alarms_per_day",
+    "false_alarm_time_share", "ac_at_1", "ac_at_3", "ac_at_5", "map_at_3", "mrr",
+    "chance_ac_at_1", "abstained", "per_event",
 )  # fmt: skip
 
 

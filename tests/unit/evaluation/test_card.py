@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from causewatch.evaluation import AlarmSpan, Verdicts, report_card
 CONTRACT = (
     "vus_pr", "auc_pr", "f1", "precision", "recall", "f1_best", "affiliation_precision",
     "affiliation_recall", "etapr_f1", "event_recall", "events", "events_detected",
-    "median_delay_s", "false_alarms_per_day", "false_alarm_time_share", "ac_at_1", "ac_at_3",
-    "ac_at_5", "map_at_3", "mrr", "chance_ac_at_1", "abstained", "per_event",
+    "events_seen", "coverage", "median_delay_s", "false_alarms_per_day",
+    "false_alarm_time_share", "ac_at_1", "ac_at_3", "ac_at_5", "map_at_3", "mrr",
+    "chance_ac_at_1", "abstained", "per_event",
 )  # fmt: skip
 ROWS = 1000
 
@@ -91,6 +93,9 @@ def test_figures_are_those_of_the_definition() -> None:
     assert card.chance_ac_at_1 == (1 / 4 + 2 / 4) / 2
     assert card.abstained == 0.0
     assert [one.rank for one in card.per_event] == [1, 3, None]
+    assert card.events_seen == 2
+    assert [event.covered for event in card.per_event] == [0.9, 0.1, 0.0]
+    assert card.coverage == pytest.approx(1.0 / 3)
 
 
 def test_the_json_holds_the_contract_and_nothing_that_json_cannot_say() -> None:
@@ -102,6 +107,16 @@ def test_the_json_holds_the_contract_and_nothing_that_json_cannot_say() -> None:
     assert again["per_event"][1]["detected"] is False
 
 
+def test_rows_that_are_not_counted_cover_nothing() -> None:
+    recording = a_recording(("one", 100, 200, ()), ("two", 400, 500, ()))
+    labels = np.array(recording.table.labels)
+    labels[150:200] = labels[400:500] = np.nan
+    recording = replace(recording, table=replace(recording.table, labels=labels))
+    card = report_card([recording], [said((140, 200, ()))])
+    assert [event.covered for event in card.per_event] == [0.2, None]
+    assert card.coverage == 0.2
+
+
 def test_an_alarm_that_is_always_on_notices_nothing() -> None:
     card = report_card([RECORDING], [said((0, None, ("a",)))])
     assert card.events_detected == 0
@@ -111,6 +126,7 @@ def test_an_alarm_that_is_always_on_notices_nothing() -> None:
     assert card.precision == 220 / 1000  # the share of anomalous rows: chance
     assert card.ac_at_1 == 0.0
     assert all(one.already_on for one in card.per_event)
+    assert (card.events_seen, card.coverage) == (3, 1.0)
 
 
 def test_no_alarm_at_all_is_no_error() -> None:

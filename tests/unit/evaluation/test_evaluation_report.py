@@ -272,7 +272,7 @@ def test_guessed_causes_depend_on_how_many_events_there_are():
     def known(hits, events):
         outcomes = [
             EventOutcome("r", EVENTS[0], "naive", span(610, 620, ("LIT101" if k < hits else "x",)),
-                         False)
+                         False, 1.0)
             for k in range(events)
         ]  # fmt: skip
         return replace(

@@ -44,6 +44,8 @@ class Entry:
 DETECTORS: Mapping[str, Entry] = {
     "default": Entry("causewatch, default preset", "causal", "Default"),
     "paper": Entry("the published method, as its scripts do it", "causal", "Paper"),
+    "plain": Entry("innovations given causes against their normal extremes", "plain", "Plain"),
+    "p2": Entry("plain, with squares, standing still and lifted limits", "plain", "P2"),
     "pca": Entry("principal components: T² and Q", "linear", "Pca"),
     "dynamic_pca": Entry("principal components of ticks and their past", "linear", "DynamicPca"),
     "var": Entry("each signal from all signals' past, no causes chosen", "linear", "Var"),

@@ -19,7 +19,6 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from causewatch.detectors.calibration import CAUTION, LEAST_LEVEL, MERGE
 from causewatch.detectors.tails import level_of_peaks
 from causewatch.errors import NotEnoughDataError, SettingError
 from causewatch.evaluation.baselines.base import Split
+from causewatch.evaluation.baselines.ticks import StretchTicks, ticks_of
 from causewatch.evaluation.verdicts import AlarmSpan, Progress, RowCover, Verdicts, columns_of
 from causewatch.model.learning import MOST_EXTRAPOLATED
 from causewatch.monitor import Alarm, AlarmPolicy, AlarmSettings
@@ -46,18 +46,11 @@ MOST_CAUSES = 10
 """How many signals an alarm names."""
 PIECE = 8192
 """Ticks judged at a time: keeps long recordings out of memory."""
-TIMED, TIMED_FOR = 200, 2.0
+TIMED, TIMED_FOR = 200, 0.5
 """Ticks of a recording of which the time of a single step is measured, at most, and the seconds
 after which no more are."""
 NO_SPREAD = 1e-12
 """A spread below this share of the signal's size is what averaging leaves of a constant."""
-
-
-class _Ticks(NamedTuple):
-    """Standardised ticks of one stretch, and their times."""
-
-    time: NDArray[np.int64]
-    values: Floats
 
 
 class Scored(ABC):
@@ -207,40 +200,20 @@ class Scored(ABC):
                 contributions.append(parts[start - first :])
         return np.concatenate(scores), np.concatenate(contributions) if contributions else None
 
-    def _ticks(self, table: TimeTable) -> list[_Ticks]:
+    def _ticks(self, table: TimeTable) -> list[StretchTicks]:
         return [
-            _Ticks(part.time, self._standardised(part.values)) for part in self._averaged(table)
+            StretchTicks(part.time, self._standardised(part.values))
+            for part in self._averaged(table)
         ]
 
-    def _averaged(self, table: TimeTable) -> list[_Ticks]:
-        """Rows averaged to ticks, by stretch, in the signals' own units."""
-        averager = Averager(len(self.signals), every=self._every, interval=table.interval)
-        values = columns_of(table, self.signals)
-        found = []
-        for piece in table.stretches():
-            # A fresh table for each stretch: then flushing belongs to it beyond doubt.
-            rows = TimeTable(
-                self.signals,
-                values[piece],
-                table.time[piece],
-                np.zeros(1, dtype=np.intp),
-                table.interval,
-                table.clock,
-            )
-            done = averager.rows(rows)
-            rest = averager.flush()
-            when = np.append(done.time, [one[0] for one in rest]).astype(np.int64)
-            if len(when):
-                found.append(
-                    _Ticks(when, np.concatenate([done.values, *(r[1][None] for r in rest)]))
-                )
-        return found
+    def _averaged(self, table: TimeTable) -> list[StretchTicks]:
+        return ticks_of(table, self.signals, self._every)
 
     def _standardised(self, values: Floats) -> Floats:
         """Missing values are put at 0: the mean."""
         return np.nan_to_num((values - self._centre) / self._scale, nan=0.0)
 
-    def _step_seconds(self, table: TimeTable, parts: Sequence[_Ticks]) -> Floats:
+    def _step_seconds(self, table: TimeTable, parts: Sequence[StretchTicks]) -> Floats:
         """How long single steps take online: averaging a tick's rows, judging it, alarms.
 
         Measured for ticks spread over the longest stretch, one by one, with nothing shared between

@@ -90,6 +90,22 @@ def _noticing(card: ReportCard, by_chance: float | None) -> tuple[Figure, ...]:
             " count. Chance: as many alarms at random moments.",
         ),
         Figure(
+            "Events seen",
+            NOTHING if not card.events else f"{card.events_seen} of {card.events}",
+            "",
+            "An alarm was on at some time in the event, be it one raised before."
+            if card.events
+            else none,
+        ),
+        Figure(
+            "Coverage",
+            NOTHING if card.coverage is None else percent(card.coverage),
+            "",
+            none
+            if card.coverage is None
+            else "Mean share of an event under alarm, whenever that was raised.",
+        ),
+        Figure(
             "Delay, median",
             NOTHING if card.median_delay_s is None else lasting(card.median_delay_s),
             "",
