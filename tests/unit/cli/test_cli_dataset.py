@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,21 @@ def test_fractions_of_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     run("swat", "x", "--out", tmp_path)
     back = read_table(tmp_path / "test.csv", labels="label")
     np.testing.assert_array_equal(back.time, table.time + 250_000_000)
+
+
+def test_nanoseconds_and_holes_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = recording("a", labels=[0.0, 1.0, 1.0, 0.0])
+    autumn = np.datetime64("2016-10-30T01:34", "ns").astype(np.int64) + 163
+    # An hour without rows in a night when clocks are set: it must stay a hole.
+    time = autumn + 60 * SECOND * np.array([0, 1, 61, 62])
+    table = replace(one.table, time=time, interval=60.0, starts=np.array([0, 2]))
+    stand_in(monkeypatch, test=(replace(one, table=table, events=()),))
+    run("swat", "x", "--out", tmp_path)
+    back = read_table(tmp_path / "test.csv", labels="label")
+    np.testing.assert_array_equal(back.time, time)
+    assert back.starts.tolist() == [0, 2]
+    assert back.labels is not None
+    assert back.labels.tolist() == [0, 1, 1, 0]
 
 
 def _fields(table: TimeTable) -> dict[str, Any]:

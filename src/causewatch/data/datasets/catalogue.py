@@ -139,6 +139,15 @@ _LIST = (
         files="voraus-ad-dataset-100hz.parquet (or 500hz).",
         module="voraus",
     ),
+    KnownDataset(
+        name="gecco",
+        title="GECCO 2018",
+        about="Quality of drinking water, 9 sensors, one row per minute: three months with 51 "
+        "events, drift and bad sensors.",
+        origin="GECCO industrial challenge 2018; public.",
+        files="geccoIC2018Train.csv, or its folder.",
+        module="gecco",
+    ),
 )
 
 DATASETS: Mapping[str, KnownDataset] = MappingProxyType({entry.name: entry for entry in _LIST})
