@@ -148,6 +148,16 @@ _LIST = (
         files="geccoIC2018Train.csv, or its folder.",
         module="gecco",
     ),
+    KnownDataset(
+        name="3w",
+        title="3W, oil wells",
+        about="Offshore oil wells, 8 sensors of which some are dead, one row per second: normal "
+        "recordings months apart, and recordings with an event.",
+        origin="Petrobras (Vargas et al. 2019), CC BY 4.0: https://github.com/petrobras/3W",
+        files="Files named like WELL-00001_20170201020207.parquet, normal and with events, or "
+        "their folder; causes.json beside them is read for the signals of events.",
+        module="three_w",
+    ),
 )
 
 DATASETS: Mapping[str, KnownDataset] = MappingProxyType({entry.name: entry for entry in _LIST})
