@@ -158,6 +158,26 @@ _LIST = (
         "their folder; causes.json beside them is read for the signals of events.",
         module="three_w",
     ),
+    KnownDataset(
+        name="cranfield",
+        title="Cranfield three-phase flow facility",
+        about="A pilot plant for air, water and oil, 24 tags, one row per second: six recordings "
+        "with faults that come little by little, while operating points are changed on purpose.",
+        origin="Cranfield University (Ruiz-Cárcel et al. 2015).",
+        files="Recordings named like case1_1.parquet with causes.json beside them, or their "
+        "folder.",
+        module="cranfield",
+    ),
+    KnownDataset(
+        name="alfa",
+        title="ALFA",
+        about="A fixed-wing drone, 41 signals, ten rows per second: healthy flights, and flights "
+        "in which an engine or a control surface fails.",
+        origin="Carnegie Mellon University (Keipour et al. 2019).",
+        files="Flights named like carbonZ_2018-09-11-14-41-38_no_failure.parquet with causes.json "
+        "beside them, or their folder.",
+        module="alfa",
+    ),
 )
 
 DATASETS: Mapping[str, KnownDataset] = MappingProxyType({entry.name: entry for entry in _LIST})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from causewatch.data.raw import file_name
 from causewatch.data.table import NANOSECONDS, TimeTable
 from causewatch.errors import TableError, listing, shorten
 
-__all__ = ["CauseEntry", "Moment", "causes_beside", "read_causes", "row_event"]
+__all__ = ["CauseEntry", "Moment", "causes_beside", "needed_causes", "read_causes", "row_event"]
 
 Moment = int | str
 """A row number, counted from 0, or a time as text."""
@@ -107,10 +107,25 @@ def causes_beside(files: Iterable[Path]) -> dict[Path, list[CauseEntry]]:
             if path not in read:
                 read[path] = read_causes(path) if path.is_file() else []
             if read[path]:
-                found[file] = [
-                    entry for entry in read[path] if Path(entry.file or "").name == file.name
-                ]
+                entries = [e for e in read[path] if Path(e.file or "").name == file.name]
+                found |= {file: entries} if entries else {}
                 break
+    return found
+
+
+def needed_causes(files: Sequence[Path], title: str, expected: str) -> dict[Path, list[CauseEntry]]:
+    """What ``causes.json`` says of each file; raises if it leaves one out, or there is none."""
+    if not files:
+        message = f"No recording of {title} was found; expected {expected}."
+        raise TableError(message)
+    found = causes_beside(files)
+    missing = [file_name(path) for path in files if path not in found]
+    if missing:
+        message = (
+            f"No causes.json beside the recordings of {title} says what went wrong in "
+            f"{listing(missing, 3)}; expected {expected}."
+        )
+        raise TableError(message)
     return found
 
 
