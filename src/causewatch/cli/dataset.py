@@ -174,20 +174,42 @@ def _csv(recording: Recording, labelled: bool) -> bytes:
     from causewatch.data.datasets.shaping import event_labels
 
     table = recording.table
+    if labelled and table.labels is None:
+        table = replace(table, labels=event_labels(table, recording.events))
+    table = _with_holes(table)
     columns = _time_column(table)
     for place, name in enumerate(table.signals):
         columns.append(_number_column(name, table.values[:, place]))
     if labelled:
-        labels = table.labels
-        if labels is None:
-            labels = event_labels(table, recording.events)
-        columns.append(_number_column("label", labels))
+        columns.append(_number_column("label", table.labels))
     target = io.BytesIO()
-    seconds = bool(np.all(table.time % 1_000_000_000 == 0))
-    form = "%Y-%m-%dT%H:%M:%S" if seconds else "%Y-%m-%dT%H:%M:%S%.6f"
+    form = "%Y-%m-%dT%H:%M:%S"
+    if np.any(table.time % 1_000_000_000):
+        form += "%.9f" if np.any(table.time % 1000) else "%.6f"
     form += "Z" if table.clock == "utc" else ""
     pl.DataFrame(columns).write_csv(target, datetime_format=form)
     return target.getvalue()
+
+
+def _with_holes(table: TimeTable) -> TimeTable:
+    """The table with an empty row before each stretch after a gap.
+
+    It is dropped when the file is read, and shows that the clock ran on: otherwise a gap of an hour
+    in some night of autumn is taken for a change of the clock.
+    """
+    import numpy as np
+
+    step = round(table.interval * 1_000_000_000)
+    starts = table.starts[table.starts > 0]
+    starts = starts[table.time[starts] - table.time[starts - 1] > step]
+    if table.clock != "naive" or not len(starts):
+        return table
+    return replace(
+        table,
+        values=np.insert(table.values, starts, np.nan, axis=0),
+        time=np.insert(table.time, starts, table.time[starts - 1] + step),
+        labels=None if table.labels is None else np.insert(table.labels, starts, np.nan),
+    )
 
 
 def _time_column(table: TimeTable) -> list[Any]:

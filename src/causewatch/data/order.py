@@ -9,7 +9,8 @@ The rules (also in ``docs/data.md``):
 * A row that lies more than `FAR` ahead of the last one is believed if the next row agrees with it.
   Otherwise its time is odd, and it is dropped.
 * On a clock without a zone, a jump of one hour (± 2 intervals) back or forward in a plausible
-  daylight-saving night is undone: later times are moved by that hour.
+  daylight-saving night is undone: later times are moved by that hour. A jump forward over rows that
+  were dropped is none: they show that the clock ran on.
 """
 
 from __future__ import annotations
@@ -100,16 +101,21 @@ class Orderer:
         self._tally = tally
         self._last: int | None = None
         self._shift = 0
+        self._clock_ran = np.zeros(0, dtype=np.bool_)
         self._switches = clock == "naive" and pace.interval < LONGEST_SWITCH_INTERVAL
         self._far = max(FAR, pace.gap)
 
-    def push(self, time: Times, final: bool) -> Ordered:
+    def push(
+        self, time: Times, final: bool, after_dropped: NDArray[np.bool_] | None = None
+    ) -> Ordered:
         """Decide about as many of the rows as possible.
 
         Rows that cannot be decided yet must be pushed again, followed by later ones. With `final`
-        no later rows exist and all are decided.
+        no later rows exist and all are decided. `after_dropped` marks rows right before which
+        others were dropped (none if None).
         """
         time = time + self._shift
+        self._clock_ran = np.zeros(len(time), np.bool_) if after_dropped is None else after_dropped
         keep = np.ones(len(time), dtype=np.bool_)
         start = np.zeros(len(time), dtype=np.bool_)
         done = 0
@@ -161,7 +167,8 @@ class Orderer:
             stop = begin + int(far[0])
             before, steps = before[: stop - begin], steps[: stop - begin]
         gaps = np.flatnonzero(steps > self._pace.gap)
-        switch = self._first_switch(before, time[begin:stop], gaps)
+        silent = gaps[~self._clock_ran[begin + gaps]]
+        switch = self._first_switch(before, time[begin:stop], silent)
         if switch >= 0:
             gaps = gaps[gaps < switch]
             steps = steps[:switch]

@@ -48,7 +48,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some rows; `start` says which begin a stretch."""
+    """Some rows; `start` says which begin a stretch (before ordering: follow dropped rows)."""
 
     values: Floats
     time: NDArray[np.int64]
@@ -94,6 +94,7 @@ class _Converter:
         self.rows = 0
         self._bad_times = 0
         self._first_bad = ""
+        self._dropped_last = False
 
     def convert(self, frame: pl.DataFrame) -> Piece:
         """The usable rows of a block."""
@@ -122,7 +123,9 @@ class _Converter:
             keep &= ok
         labels = read_labels(frame[plan.labels], plan.raw.decimal) if plan.labels else None
         self.rows += len(frame)
-        piece = Piece(values, time, labels, np.zeros(len(frame), dtype=np.bool_))
+        after_dropped = np.concatenate([[self._dropped_last], ~keep[:-1]])[: len(frame)]
+        self._dropped_last = bool(not keep[-1]) if len(frame) else self._dropped_last
+        piece = Piece(values, time, labels, after_dropped)
         return piece if keep.all() else piece.take(keep)
 
     def check_times(self) -> None:
@@ -239,13 +242,13 @@ def read_pieces(plan: Plan, pace: Pace, first_row: int, tally: Tally) -> Iterato
     for frame in plan.raw.blocks(plan.columns, tally):
         waiting.append(converter.convert(frame))
         rows = Piece.join(waiting)
-        ordered = orderer.push(rows.time, final=False)
+        ordered = orderer.push(rows.time, final=False, after_dropped=rows.start)
         waiting = [rows.take(slice(len(ordered.keep), None))]
         if len(ordered.keep):
             yield _apply(rows, ordered.keep, ordered.time, ordered.start)
     converter.check_times()
     if waiting and len(rows := Piece.join(waiting)):
-        ordered = orderer.push(rows.time, final=True)
+        ordered = orderer.push(rows.time, final=True, after_dropped=rows.start)
         yield _apply(rows, ordered.keep, ordered.time, ordered.start)
 
 

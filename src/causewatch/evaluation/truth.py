@@ -6,25 +6,22 @@ Events come from ``causes.json`` where there is one, else from runs of labels. B
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.datasets.base import Event, Recording
+from causewatch.data.datasets.causes import CauseEntry, read_causes
 from causewatch.data.datasets.shaping import event_labels, label_events
 from causewatch.data.spans import parse_span
 from causewatch.data.table import NANOSECONDS, TimeTable, format_time
 from causewatch.errors import (
     CausewatchError,
     SettingError,
-    TableError,
     UnknownNameError,
     listing,
     shorten,
@@ -33,86 +30,6 @@ from causewatch.errors import (
 __all__ = ["CauseEntry", "doubts", "read_causes", "rows_of", "with_truth"]
 
 Ints = NDArray[np.intp]
-
-Moment = int | str
-"""A row number, counted from 0, or a time as text."""
-
-
-@dataclass(frozen=True, slots=True)
-class CauseEntry:
-    """One entry of ``causes.json``, checked for its form only.
-
-    Attributes
-    ----------
-    name
-        What the event is called.
-    start, end
-        Row numbers or times, half-open.
-    signals
-        Where it acts; empty where that is not known.
-    file
-        Name of the recording it belongs to; None if there is only one, or if its times tell.
-    description
-        For people.
-    """
-
-    name: str
-    start: Moment
-    end: Moment
-    signals: tuple[str, ...] = ()
-    file: str | None = None
-    description: str = ""
-
-
-def read_causes(path: str | os.PathLike[str]) -> list[CauseEntry]:
-    """Read ``causes.json``: a list of ``{"name", "start", "end", "signals", "file"?}``."""
-    path = Path(path)
-    try:
-        told = json.loads(path.read_bytes())
-    except OSError as error:
-        msg = f"Cannot read {path.name!r}: {error.strerror or error}."
-        raise TableError(msg) from error
-    except (ValueError, RecursionError) as error:
-        msg = f"{path.name!r} is not JSON ({shorten(str(error))}); give the list of events."
-        raise TableError(msg) from error
-    if not isinstance(told, list):
-        msg = f"{path.name!r} holds no list; expected [{{name, start, end, signals}}, …]."
-        raise TableError(msg)
-    return [_entry(one, number, path.name) for number, one in enumerate(told, 1)]
-
-
-def _entry(told: Any, number: int, file: str) -> CauseEntry:
-    place = f"Event {number} in {file!r}"
-    if not isinstance(told, Mapping):
-        msg = f"{place} is {shorten(repr(told))}; expected {{name, start, end, signals}}."
-        raise TableError(msg)
-    missing = [key for key in ("name", "start", "end", "signals") if key not in told]
-    if missing:
-        msg = f"{place} has no {missing[0]!r}; expected {{name, start, end, signals}}."
-        raise TableError(msg)
-    for key in ("start", "end"):
-        if isinstance(told[key], bool) or not isinstance(told[key], (int, str)):
-            msg = (
-                f"{place}: {key!r} is {shorten(repr(told[key]))}; write a time such as"
-                " '2026-01-01T14:02:00', or a row number counted from 0."
-            )
-            raise TableError(msg)
-    signals = told["signals"]
-    if not isinstance(signals, list) or not all(isinstance(one, str) for one in signals):
-        msg = f"{place}: 'signals' is {shorten(repr(signals))}; write a list of names, or []."
-        raise TableError(msg)
-    belongs = told.get("file")
-    if belongs is not None and not isinstance(belongs, str):
-        msg = f"{place}: 'file' is {shorten(repr(belongs))}; write the name of a recording."
-        raise TableError(msg)
-    return CauseEntry(
-        str(told["name"]),
-        told["start"],
-        told["end"],
-        tuple(dict.fromkeys(signals)),
-        belongs,
-        str(told.get("description", "")),
-    )
 
 
 def with_truth(

@@ -165,6 +165,29 @@ def test_fractions_of_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_array_equal(back.time, table.time + 250_000_000)
 
 
+def test_nanoseconds_and_holes_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # An hour without rows in a night when clocks are set: it must stay a hole.
+    autumn = np.datetime64("2016-10-30T01:24", "ns").astype(np.int64) + 163
+    time = autumn + 60 * SECOND * np.array([*range(10), *range(70, 80)])
+    labels = np.array([0.0, 1.0] * 10)
+    table = TimeTable(
+        signals=("flow",),
+        values=np.arange(20.0).reshape(20, 1),
+        time=time,
+        starts=np.array([0, 10]),
+        interval=60.0,
+        clock="naive",
+        labels=labels,
+    )
+    stand_in(monkeypatch, test=(Recording("a", table),))
+    run("swat", "x", "--out", tmp_path)
+    back = read_table(tmp_path / "test.csv", labels="label")
+    np.testing.assert_array_equal(back.time, time)
+    np.testing.assert_array_equal(back.values, table.values)
+    np.testing.assert_array_equal(back.labels, labels)
+    assert back.starts.tolist() == [0, 10]
+
+
 def _fields(table: TimeTable) -> dict[str, Any]:
     return {name: getattr(table, name) for name in TimeTable.__dataclass_fields__}
 

@@ -67,6 +67,16 @@ def test_clocks_set_back_in_autumn(write, noted, seconds):
     assert noted(table) == {"daylight_saving": 1}
 
 
+def test_an_hour_of_empty_rows_is_no_change_of_the_clock(write, noted):
+    moments = run(datetime(2016, 10, 30, 0, 0), 200, 60)
+    cells = ["," if 95 <= row < 155 else f"{row},1" for row in range(200)]
+    lines = [f"{moment},{cell}" for moment, cell in zip(moments, cells, strict=True)]
+    table = read_table(write("time,a,b\n" + "\n".join(lines) + "\n"))
+    assert noted(table) == {"empty_rows": 60, "gaps": 1}
+    assert table.starts.tolist() == [0, 95]
+    assert format_time(int(table.time[-1]), "naive") == moments[-1].isoformat()
+
+
 def test_clocks_set_forward_in_spring_and_back_in_autumn(write, noted):
     hour = timedelta(hours=1)
     winter = run(datetime(2021, 3, 28, 1, 10), 10, 300)

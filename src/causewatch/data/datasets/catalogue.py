@@ -139,6 +139,45 @@ _LIST = (
         files="voraus-ad-dataset-100hz.parquet (or 500hz).",
         module="voraus",
     ),
+    KnownDataset(
+        name="gecco",
+        title="GECCO 2018",
+        about="Quality of drinking water, 9 sensors, one row per minute: three months with 51 "
+        "events, drift and bad sensors.",
+        origin="GECCO industrial challenge 2018; public.",
+        files="geccoIC2018Train.csv, or its folder.",
+        module="gecco",
+    ),
+    KnownDataset(
+        name="3w",
+        title="3W, oil wells",
+        about="Offshore oil wells, 8 sensors of which some are dead, one row per second: normal "
+        "recordings months apart, and recordings with an event.",
+        origin="Petrobras (Vargas et al. 2019), CC BY 4.0: https://github.com/petrobras/3W",
+        files="Files named like WELL-00001_20170201020207.parquet, normal and with events, or "
+        "their folder; causes.json beside them is read for the signals of events.",
+        module="three_w",
+    ),
+    KnownDataset(
+        name="cranfield",
+        title="Cranfield three-phase flow facility",
+        about="A pilot plant for air, water and oil, 24 tags, one row per second: six recordings "
+        "with faults that come little by little, while operating points are changed on purpose.",
+        origin="Cranfield University (Ruiz-Cárcel et al. 2015).",
+        files="Recordings named like case1_1.parquet with causes.json beside them, or their "
+        "folder.",
+        module="cranfield",
+    ),
+    KnownDataset(
+        name="alfa",
+        title="ALFA",
+        about="A fixed-wing drone, 41 signals, ten rows per second: healthy flights, and flights "
+        "in which an engine or a control surface fails.",
+        origin="Carnegie Mellon University (Keipour et al. 2019).",
+        files="Flights named like carbonZ_2018-09-11-14-41-38_no_failure.parquet with causes.json "
+        "beside them, or their folder.",
+        module="alfa",
+    ),
 )
 
 DATASETS: Mapping[str, KnownDataset] = MappingProxyType({entry.name: entry for entry in _LIST})

@@ -16,6 +16,7 @@ __all__ = [
     "event_labels",
     "keep_rows",
     "keep_signals",
+    "keep_where",
     "label_events",
     "moment",
     "touches",
@@ -40,6 +41,24 @@ def keep_rows(table: TimeTable, start: int, stop: int) -> TimeTable:
         time=table.time[start:stop],
         starts=np.concatenate([np.zeros(1, dtype=np.intp), starts]),
         labels=None if table.labels is None else table.labels[start:stop],
+        continues=False,
+    )
+
+
+def keep_where(table: TimeTable, keep: NDArray[np.bool_]) -> TimeTable:
+    """The rows marked in `keep` as a table of its own.
+
+    What follows a row that is left out begins a new stretch, so lags never reach across the holes.
+    """
+    kept = np.flatnonzero(keep)
+    begins = np.diff(kept, prepend=-2) > 1
+    begins |= np.isin(kept, table.starts)
+    return replace(
+        table,
+        values=table.values[kept],
+        time=table.time[kept],
+        starts=np.flatnonzero(begins),
+        labels=None if table.labels is None else table.labels[kept],
         continues=False,
     )
 

@@ -11,11 +11,18 @@ import pytest
 from causewatch.data import TimeTable
 from causewatch.data.datasets import DATASETS, Event, load_dataset
 from causewatch.data.datasets.files import find_files, natural_order, plain_name
-from causewatch.data.datasets.shaping import event_labels, keep_rows, keep_signals, label_events
+from causewatch.data.datasets.shaping import (
+    event_labels,
+    keep_rows,
+    keep_signals,
+    keep_where,
+    label_events,
+)
 from causewatch.errors import SettingError, TableError, UnknownNameError
 
 NAMES = (
     "swat", "pepper", "wadi", "hai", "tsb-ad", "skab", "tep", "batadal", "causrca", "voraus",
+    "gecco", "3w", "cranfield", "alfa",
 )  # fmt: skip
 SECOND = 1_000_000_000
 
@@ -105,3 +112,17 @@ def test_cutting() -> None:
     assert chosen.signals == ("c", "a")
     np.testing.assert_array_equal(chosen.values, made.values[:, [2, 0]])
     assert keep_signals(made, made.signals) is made
+
+
+def test_rows_left_out_part_the_stretches() -> None:
+    made = table([0, 1, 0, 0, 0, 1, 0], starts=(0, 3))
+    assert made.labels is not None
+    part = keep_where(made, made.labels == 0)
+    assert part.time.tolist() == [row * SECOND for row in (0, 2, 3, 4, 6)]
+    assert part.starts.tolist() == [0, 1, 2, 4]
+    np.testing.assert_array_equal(part.values, made.values[[0, 2, 3, 4, 6]])
+    assert part.labels is not None
+    assert part.labels.tolist() == [0] * 5
+    later = keep_where(made, made.labels == 1)
+    assert later.starts.tolist() == [0, 1]
+    assert len(keep_where(made, np.zeros(7, dtype=np.bool_))) == 0

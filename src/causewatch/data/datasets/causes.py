@@ -1,0 +1,149 @@
+"""``causes.json``: what went wrong in which recording, when and where."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from causewatch.data.datasets.base import Event
+from causewatch.data.raw import file_name
+from causewatch.data.table import NANOSECONDS, TimeTable
+from causewatch.errors import TableError, listing, shorten
+
+__all__ = ["CauseEntry", "Moment", "causes_beside", "needed_causes", "read_causes", "row_event"]
+
+Moment = int | str
+"""A row number, counted from 0, or a time as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseEntry:
+    """One entry of ``causes.json``, checked for its form only.
+
+    Attributes
+    ----------
+    name
+        What the event is called.
+    start, end
+        Row numbers or times, half-open.
+    signals
+        Where it acts; empty where that is not known.
+    file
+        Name of the recording it belongs to; None if there is only one, or if its times tell.
+    description
+        For people.
+    """
+
+    name: str
+    start: Moment
+    end: Moment
+    signals: tuple[str, ...] = ()
+    file: str | None = None
+    description: str = ""
+
+
+def read_causes(path: str | os.PathLike[str]) -> list[CauseEntry]:
+    """Read ``causes.json``: a list of ``{"name", "start", "end", "signals", "file"?}``."""
+    path = Path(path)
+    try:
+        told = json.loads(path.read_bytes())
+    except OSError as error:
+        msg = f"Cannot read {path.name!r}: {error.strerror or error}."
+        raise TableError(msg) from error
+    except (ValueError, RecursionError) as error:
+        msg = f"{path.name!r} is not JSON ({shorten(str(error))}); give the list of events."
+        raise TableError(msg) from error
+    if not isinstance(told, list):
+        msg = f"{path.name!r} holds no list; expected [{{name, start, end, signals}}, …]."
+        raise TableError(msg)
+    return [_entry(one, number, path.name) for number, one in enumerate(told, 1)]
+
+
+def _entry(told: Any, number: int, file: str) -> CauseEntry:
+    place = f"Event {number} in {file!r}"
+    if not isinstance(told, Mapping):
+        msg = f"{place} is {shorten(repr(told))}; expected {{name, start, end, signals}}."
+        raise TableError(msg)
+    missing = [key for key in ("name", "start", "end", "signals") if key not in told]
+    if missing:
+        msg = f"{place} has no {missing[0]!r}; expected {{name, start, end, signals}}."
+        raise TableError(msg)
+    for key in ("start", "end"):
+        if isinstance(told[key], bool) or not isinstance(told[key], (int, str)):
+            msg = (
+                f"{place}: {key!r} is {shorten(repr(told[key]))}; write a time such as"
+                " '2026-01-01T14:02:00', or a row number counted from 0."
+            )
+            raise TableError(msg)
+    signals = told["signals"]
+    if not isinstance(signals, list) or not all(isinstance(one, str) for one in signals):
+        msg = f"{place}: 'signals' is {shorten(repr(signals))}; write a list of names, or []."
+        raise TableError(msg)
+    belongs = told.get("file")
+    if belongs is not None and not isinstance(belongs, str):
+        msg = f"{place}: 'file' is {shorten(repr(belongs))}; write the name of a recording."
+        raise TableError(msg)
+    return CauseEntry(
+        str(told["name"]),
+        told["start"],
+        told["end"],
+        tuple(dict.fromkeys(signals)),
+        belongs,
+        str(told.get("description", "")),
+    )
+
+
+def causes_beside(files: Iterable[Path]) -> dict[Path, list[CauseEntry]]:
+    """What ``causes.json`` says of each file: the one in its folder, else in the folder above."""
+    read: dict[Path, list[CauseEntry]] = {}
+    found: dict[Path, list[CauseEntry]] = {}
+    for file in files:
+        for folder in (file.parent, file.parent.parent):
+            path = folder / "causes.json"
+            if path not in read:
+                read[path] = read_causes(path) if path.is_file() else []
+            if read[path]:
+                entries = [e for e in read[path] if Path(e.file or "").name == file.name]
+                found |= {file: entries} if entries else {}
+                break
+    return found
+
+
+def needed_causes(files: Sequence[Path], title: str, expected: str) -> dict[Path, list[CauseEntry]]:
+    """What ``causes.json`` says of each file; raises if it leaves one out, or there is none."""
+    if not files:
+        message = f"No recording of {title} was found; expected {expected}."
+        raise TableError(message)
+    found = causes_beside(files)
+    missing = [file_name(path) for path in files if path not in found]
+    if missing:
+        message = (
+            f"No causes.json beside the recordings of {title} says what went wrong in "
+            f"{listing(missing, 3)}; expected {expected}."
+        )
+        raise TableError(message)
+    return found
+
+
+def row_event(entry: CauseEntry, table: TimeTable, path: Path) -> Event:
+    """An entry whose start and end are row numbers, as an event of the table of its file."""
+    rows = (entry.start, entry.end)
+    if not (isinstance(rows[0], int) and isinstance(rows[1], int)):
+        rows = (0, 0)
+    first, last = int(rows[0]), int(rows[1]) - 1
+    unknown = [signal for signal in entry.signals if signal not in table.signals]
+    if unknown or not 0 <= first <= last < len(table):
+        what = (
+            f"signals {listing(unknown)}" if unknown else f"rows {entry.start!r} to {entry.end!r}"
+        )
+        message = (
+            f"causes.json names {what} of {file_name(path)}, which has {len(table):,} rows of "
+            f"{len(table.signals)} signals; the two do not belong together."
+        )
+        raise TableError(message)
+    end = int(table.time[last]) + round(table.interval * NANOSECONDS)
+    return Event(entry.name, int(table.time[first]), end, entry.signals, entry.description)
