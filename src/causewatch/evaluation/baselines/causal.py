@@ -8,6 +8,7 @@ from causewatch.data.table import TimeTable
 from causewatch.errors import SettingError
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.baselines.split import joined
+from causewatch.evaluation.thresholds import with_limit
 from causewatch.evaluation.verdicts import Progress, Verdicts, watch
 from causewatch.model import NormalModel, learn
 from causewatch.monitor import AlarmSettings
@@ -40,6 +41,10 @@ class _Causal:
             msg = f"{self.name} has not learnt anything yet; call fit first."
             raise SettingError(msg)
         return self._model
+
+    def move_limit(self, factor: float) -> None:
+        """Multiply the alarm limits learnt, to see what depends on them."""
+        self._model = with_limit(self.model, factor)
 
     def watch(self, table: TimeTable, progress: Progress | None = None) -> Verdicts:
         """Show the recording to a fresh monitor."""

@@ -98,6 +98,7 @@ class Plain:
     def __init__(self, settings: PlainSettings | None = None) -> None:
         self.settings = settings or PlainSettings()
         self._learnt: Mechanisms | None = None
+        self._factor = 1.0
 
     def fit(self, split: Split, progress: Progress | None = None) -> None:
         """Learn causes and mechanisms, then limits by judging each half by the other one."""
@@ -114,6 +115,10 @@ class Plain:
                 np.fmax(highest[k], np.abs(series).max(axis=0, initial=0.0), out=highest[k])
         self._limits = np.where(highest > SMALLEST, self.settings.margin * highest, np.inf)
         self._longest = self._longest_standstill(split, learnt)
+
+    def move_limit(self, factor: float) -> None:
+        """Multiply the alarm limits learnt, to see what depends on them."""
+        self._factor = factor
 
     def watch(self, table: TimeTable, progress: Progress | None = None) -> Verdicts:
         """Judge a recording; what is said of a row depends on its tick and earlier ones only."""
@@ -133,7 +138,7 @@ class Plain:
         fresh = ticks_of(table, names, learnt.every, hold=0)
         times, heights = [np.empty(0, dtype=np.int64)], [np.empty((0, len(names)))]
         for part, own in zip(parts, fresh, strict=True):
-            evidence = self._evidence(part, own, learnt)
+            evidence = self._evidence(part, own, learnt) / self._factor
             if bucket is not None:
                 evidence = bucket.lifted(evidence)
             times.append(part.time)

@@ -151,6 +151,11 @@ class Scored(ABC):
         if self.saturates:
             self._limit = max(min(self._limit, float(np.nanmax(heights))), LEAST_LEVEL)
 
+    def move_limit(self, factor: float) -> None:
+        """Multiply the alarm limit learnt, to see what depends on it."""
+        if self._limit is not None:
+            self._limit *= factor
+
     def watch(self, table: TimeTable, progress: Progress | None = None) -> Verdicts:
         """Judge a recording; what is said of a row depends on its tick and earlier ones only."""
         if self._limit is None:

@@ -1,0 +1,275 @@
+"""Judge every detector on every recording, alike, and write ``docs/results/league.md``.
+
+Usage: ``python -m benchmarks.league [--report | --develop] [--ablate] [--intervals] [--limits]
+[--quick] [--only COLUMN,…] [--detectors NAME,…] [--jobs N] [--cells DIR]``.
+
+Each detector learns from the same normal rows and gets its limits from normal rows alone; then it
+is counted strictly, as ``causewatch compare`` and ``evaluate`` count. Without ``--report`` or
+``--develop`` both parts are judged. ``--ablate`` leaves parts of detectors out, ``--intervals``
+halves and doubles the working interval, ``--limits`` moves the limit; each writes a page of its
+own instead. Every cell is a file in ``--cells``, so an interrupted run goes on where it stopped.
+``--quick`` runs a small simulated recording and writes no page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT, data_folder, machine
+from benchmarks.league.cells import Task, code_hash, computed
+from benchmarks.league.page import (
+    ablation_tables,
+    columns_table,
+    interval_tables,
+    league_tables,
+    limit_tables,
+)
+from benchmarks.league.recordings import COLUMNS, PARTS
+from benchmarks.league.simulated import SEEDS
+from benchmarks.league.variants import ABLATED, DETECTORS, Variant
+
+FOLDER = ROOT / "docs" / "results"
+CELLS = ROOT / "league-cells"
+MOVED = ("default", "plain", "p2")
+"""Detectors whose interval and limit are moved."""
+INTERVALS = (0.5, 1.0, 2.0)
+LIMITS = (0.5, 0.7, 1.0, 1.4, 2.0, 4.0)
+
+READING = """
+Every detector learns from the same rows of normal operation and takes its limit from normal rows
+alone: the first 70 % are for learning, the rest for limits. `plain` and `p2` take both from all of
+them and know no time between false alarms; the others aim at the asked one. Counting is strict, by
+row ([evaluating.md](../evaluating.md), [baselines.md](../baselines.md)). *Raised*: an alarm of its
+own began within the event; *seen*: an alarm was on at some time in it. *Coverage*: mean share of
+an event under alarm. The best figure of a column is bold, whatever the detector: silence has no
+false alarms and an alarm that is always on misses no row, so read the tables together.
+"""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that can be made: its file, title, and the tasks it needs."""
+
+    file: str
+    title: str
+    about: str
+
+
+PAGES = {
+    "league": Page("league.md", "The league", READING),
+    "ablate": Page(
+        "ablation.md",
+        "What each part of a detector is worth",
+        "Figures of the detector without a part less those of the whole detector: a part pays"
+        " where its absence lowers F1 or raises the normal time under alarm. In brackets the same"
+        " for both halves of what was watched (every other recording, or a single one cut in the"
+        " middle): a change that differs in sign between them is noise.",
+    ),
+    "intervals": Page(
+        "intervals.md",
+        "Half and twice the working interval",
+        "The working interval is chosen from the rows learnt from. Where a tick is one row, it"
+        " cannot be halved.",
+    ),
+    "limits": Page("limits.md", "Moving the limit", ""),
+}
+
+
+def main() -> None:
+    """Judge what was asked for, print and write the page."""
+    given = arguments()
+    folder = data_folder()
+    columns = chosen(given, folder)
+    parts = ("report",) if given.quick else given.parts
+    kind = given.kind
+    tasks = [
+        task
+        for part in parts
+        for column in columns
+        if part in COLUMNS[column].parts
+        for task in tasks_of(kind, column, part, given.detectors)
+    ]
+    given.cells.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    cells = dict(run(tasks, given.cells, folder, given.jobs))
+    text = body(kind, cells, parts)
+    head = head_of(kind, cells, parts, given)
+    print(f"{head}\n{text}", flush=True)
+    print(f"{len(tasks)} cells in {(time.perf_counter() - began) / 60:.1f} min", file=sys.stderr)
+    whole = not (given.quick or given.only or given.chosen or len(parts) < len(PARTS))
+    if whole and folder is not None:
+        path = FOLDER / PAGES[kind].file
+        path.write_text(f"{head}\n{text}\n", encoding="utf-8")
+        print(f"Wrote {path.relative_to(ROOT)}.", file=sys.stderr)
+    else:
+        print("No page was written: the run was not a whole one.", file=sys.stderr)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.league", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    part = parser.add_mutually_exclusive_group()
+    part.add_argument("--report", dest="parts", action="store_const", const=("report",),
+                      help="only recordings that nothing was developed on")  # fmt: skip
+    part.add_argument("--develop", dest="parts", action="store_const", const=("develop",),
+                      help="only recordings that may be developed on")  # fmt: skip
+    kind = parser.add_mutually_exclusive_group()
+    for name, words in (
+        ("ablate", "what each part of default, plain and p2 is worth"),
+        ("intervals", "half, chosen and twice the working interval"),
+        ("limits", "figures against the limit"),
+    ):
+        kind.add_argument(f"--{name}", dest="kind", action="store_const", const=name, help=words)
+    parser.add_argument("--quick", action="store_true", help="a small simulated recording")
+    parser.add_argument("--only", metavar="COLUMN,…", help="columns by name")
+    parser.add_argument("--detectors", metavar="NAME,…", help="detectors by name")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
+    parser.add_argument("--cells", type=Path, default=CELLS, metavar="DIR", help="folder of cells")
+    parser.set_defaults(parts=PARTS, kind="league")
+    given = parser.parse_args()
+    given.chosen = given.detectors is not None
+    given.detectors = names_in(given.detectors, DETECTORS, "detector") or DETECTORS
+    return given
+
+
+def names_in(text: str | None, known: Sequence[str], what: str) -> tuple[str, ...]:
+    """Names with commas between, each of them known."""
+    names = tuple(name.strip() for name in (text or "").split(",") if name.strip())
+    for name in names:
+        if name not in known:
+            msg = f"There is no {what} {name!r}; there are {', '.join(known)}."
+            raise SystemExit(msg)
+    return names
+
+
+def chosen(given: argparse.Namespace, folder: Path | None) -> list[str]:
+    """The columns to judge; real ones only where the recordings are there."""
+    if given.only:
+        return list(names_in(given.only, list(COLUMNS), "column"))
+    wanted = [name for name, column in COLUMNS.items() if column.quick == given.quick]
+    if folder is None and not given.quick:
+        print("The real recordings are absent (set CAUSEWATCH_DATA): only simulated columns.",
+              file=sys.stderr)  # fmt: skip
+        wanted = [name for name in wanted if not COLUMNS[name].real]
+    return wanted
+
+
+def tasks_of(kind: str, column: str, part: str, detectors: Sequence[str]) -> Iterator[Task]:
+    """The cells of one column."""
+    if kind == "league":
+        yield from (Task(column, part, Variant(name)) for name in detectors)
+        return
+    for name in detectors:
+        if name not in MOVED:
+            continue
+        if kind == "ablate":
+            yield Task(column, part, Variant(name))
+            yield from (Task(column, part, Variant(name, gone)) for gone in ABLATED[name])
+        elif kind == "intervals":
+            yield from (Task(column, part, Variant(name), interval=k) for k in INTERVALS)
+        else:
+            yield from (Task(column, part, Variant(name), factor=k) for k in LIMITS)
+
+
+def run(
+    tasks: Sequence[Task], cells: Path, folder: Path | None, jobs: int
+) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """All cells, in any order; progress goes to stderr.
+
+    Tasks of one column follow each other, so that a process keeps its recordings.
+    """
+    with ProcessPoolExecutor(max(1, jobs)) as pool:
+        waiting: dict[Future[dict[str, Any]], Task] = {
+            pool.submit(computed, task, cells, folder): task for task in tasks
+        }
+        began = time.perf_counter()
+        try:
+            for number, future in enumerate(as_completed(waiting), 1):
+                task = waiting[future]
+                cell = future.result()
+                spent = (time.perf_counter() - began) / 60
+                print(f"[{number}/{len(tasks)}, {spent:.1f} min] {task.name}:"
+                      f" {cell['wall_s']:.0f} s", file=sys.stderr, flush=True)  # fmt: skip
+                yield task, cell
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def body(kind: str, cells: dict[Task, dict[str, Any]], parts: Sequence[str]) -> str:
+    """The tables of a page."""
+    texts = []
+    for part in parts:
+        mine = {task: cell for task, cell in cells.items() if task.part == part}
+        ordered = sorted(mine, key=_order)
+        if kind == "league":
+            found = {(task.variant.name, task.column): mine[task] for task in ordered}
+            texts += [league_tables(found, part), columns_table(found, part)]
+        elif kind == "ablate":
+            for detector in MOVED:
+                found = {
+                    (task.variant.name, task.column): mine[task]
+                    for task in ordered
+                    if task.variant.detector == detector
+                }
+                if found:
+                    texts.append(ablation_tables(found, detector, part))
+        elif kind == "intervals":
+            texts.append(
+                interval_tables(
+                    {(t.variant.name, t.column, t.interval): mine[t] for t in ordered}, part
+                )
+            )
+        else:
+            texts.append(
+                limit_tables({(t.variant.name, t.column, t.factor): mine[t] for t in ordered}, part)
+            )
+    return "\n\n".join(texts)
+
+
+def _order(task: Task) -> tuple[int, int, int, float, float]:
+    columns, rows = list(COLUMNS), list(DETECTORS)
+    gone = (*ABLATED.get(task.variant.detector, ()), "")
+    return (
+        columns.index(task.column),
+        rows.index(task.variant.detector),
+        gone.index(task.variant.without) if task.variant.without else -1,
+        task.interval,
+        task.factor,
+    )
+
+
+def head_of(
+    kind: str, cells: dict[Task, dict[str, Any]], parts: Sequence[str], given: argparse.Namespace
+) -> str:
+    """Title, how the page was made, seeds."""
+    page = PAGES[kind]
+    option = "" if kind == "league" else f" --{kind}"
+    if given.quick:
+        option += " --quick"
+    seeds = "; ".join(
+        f"{name.replace('_', ' ')} " + ", ".join(f"{p} {SEEDS[name][p]}" for p in parts)
+        for name in SEEDS
+    )
+    simulated = sorted({task.column for task in cells if not COLUMNS[task.column].real})
+    return (
+        f"# {page.title}\n\nMade by `python -m benchmarks.league{option}`; code `{code_hash()}`;"
+        f" {machine('scipy', 'scikit-learn')}\n\nFigures of {', '.join(simulated)} are those of a"
+        f" **simulation**; seeds (learnt from, watched): {seeds}. All others are recordings of real"
+        f" plants and machines, or public benchmark files (Tennessee Eastman and BATADAL are"
+        f" simulations of others).\n{page.about.rstrip()}\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
