@@ -31,7 +31,7 @@ plant in operation, with a last column label, 1 during an attack) and causes.jso
 row after the last, attacked tags and description of every attack, rows of test.csv counted from
 0).
 
-With --life the plant of test.csv also lives: an analyser is recalibrated, a spare pump taken into
+With --life the plant of test.csv also changes: an analyser is recalibrated, a spare pump taken into
 use, a set-point moved, a membrane cleaned, a sensor replaced by a noisier one, a tag that stood
 still shows another constant, the water becomes colder, a membrane fouls. All of this is normal and
 labelled 0; changes.json says what was changed when (end is null for what lasts)."""
@@ -79,8 +79,8 @@ def plant(
         bool,
         typer.Option(
             "--life",
-            help="Changes in normal operation in test.csv, each kind once; test.csv needs 10800"
-            " rows for each of the eight kinds, and ten days (864000) give each a day.",
+            help="Changes in normal operation in test.csv, each of eight kinds once. All need 97200"
+            " test rows; with ten days (864000) each has about a day before the next.",
         ),
     ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Of everything that is random.")] = 0,

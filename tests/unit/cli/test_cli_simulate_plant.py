@@ -108,7 +108,7 @@ def test_attacks_that_never_found_their_moment_are_named(
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("life")
-    options = ("--seed", "3", "--test-rows", "22000", "--life", "--attacks-per-day", "4")
+    options = ("--seed", "3", "--test-rows", "33000", "--life", "--attacks-per-day", "4")
     assert simulate(out, *options) == 0
     return out
 
@@ -116,7 +116,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_life_is_told_and_labelled_normal(lived: Path) -> None:
     assert sorted(path.name for path in lived.iterdir()) == sorted([*FILES, "changes.json"])
     changes = json.loads((lived / "changes.json").read_text(encoding="utf-8"))
-    life = plant_life(22_000, 3)
+    life = plant_life(33_000, 3)
     assert changes == [
         {
             "name": change.name,
@@ -129,11 +129,11 @@ def test_life_is_told_and_labelled_normal(lived: Path) -> None:
         for change in life
     ]
     causes = json.loads((lived / "causes.json").read_text(encoding="utf-8"))
-    names = [attack.name for attack in sparse_attacks(22_000, 4, seed=3, life=life)]
+    names = [attack.name for attack in sparse_attacks(33_000, 4, seed=3, life=life)]
     assert names
     assert [cause["name"] for cause in causes] == names
     test = pl.read_csv(lived / "test.csv")
-    truth = np.zeros(22_000, dtype=int)
+    truth = np.zeros(33_000, dtype=int)
     for cause in causes:
         truth[cause["start"] : cause["end"]] = 1
     np.testing.assert_array_equal(test["label"].to_numpy(), truth)
@@ -156,7 +156,7 @@ def test_no_account_of_changes_stays_beside_a_recording_without_them(
 
 
 def test_changes_without_room_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ("--attacks", "none", "--test-rows", "11000", "--life")
+    command = ("--attacks", "none", "--test-rows", "22000", "--life")
     assert simulate(tmp_path, *command) == 0
     out = capsys.readouterr().out
     first, *others = PLANT_CHANGES
@@ -207,11 +207,11 @@ def test_force_overwrites(tmp_path: Path) -> None:
         (["--attacks", "paper", "--test-rows", "7200"], "9 attacks with pauses need 32,220 rows"),
         (["--rows", "0", "--attacks", "none"], "0 rows"),
         (["--seed", "-1", "--attacks", "none"], "-1"),
-        (["--life", "--attacks", "none"], "at least 10,800 rows, but it has 3,000"),
+        (["--life", "--attacks", "none"], "at least 21,600 rows, but it has 3,000"),
         (["--attacks-per-day", "0"], "0 attacks a day were asked for; give 1 to 13"),
         (["--attacks-per-day", "3"], "needs 6,600"),
         (
-            ["--attacks-per-day", "3", "--attacks", "8,17", "--life", "--test-rows", "86400"],
+            ["--attacks-per-day", "3", "--attacks", "8,17", "--life", "--test-rows", "97200"],
             "Every attack named is in a stage",
         ),
     ],

@@ -67,7 +67,7 @@ def test_every_change_has_an_attack_elsewhere(rows: int, seed: int) -> None:
 
 
 def test_attacks_and_changes_take_place_together() -> None:
-    rows = 7 * 3600
+    rows = 10 * 3600
     life = plant_life(rows, 3)
     attacks = sparse_attacks(rows, 6, ["2", "19", "40"], seed=3, life=life)
     run = WaterPlant(9).simulate(rows, attacks, life=life)
@@ -84,7 +84,7 @@ def test_attacks_and_changes_take_place_together() -> None:
         (lambda: sparse_attacks(6599, 3), "needs 6,600; make it longer"),
         (lambda: sparse_attacks(DAY, 3, seed=-1), "0 or larger"),
         (
-            lambda: sparse_attacks(DAY, 3, ["8", "17"], life=plant_life(DAY)),
+            lambda: sparse_attacks(DAY, 3, ["8", "17"], life=plant_life(27 * 3600)),
             "Every attack named is in a stage in which the change",
         ),
     ],

@@ -258,7 +258,7 @@ class Season(Intervention):
     @property
     def signals(self) -> tuple[str, ...]:
         """Pressure difference of ultrafiltration, and what reverse osmosis makes of its feed."""
-        return ("DPIT301", "AIT504", "FIT501", "FIT502", "FIT503")
+        return ("DPIT301", "AIT504", "FIT502", "FIT503", "PIT502")
 
     def begin(self, plant: Plant) -> None:
         """Let the temperature begin to move."""
@@ -287,7 +287,7 @@ class Fouling(Intervention):
     @property
     def signals(self) -> tuple[str, ...]:
         """Permeate, reject and pressures of reverse osmosis."""
-        return ("FIT502", "FIT503", "PIT501", "PIT503")
+        return ("FIT502", "FIT503", "FIT504", "PIT501", "PIT502", "PIT503")
 
     def begin(self, plant: Plant) -> None:
         """Let the membrane begin to foul."""

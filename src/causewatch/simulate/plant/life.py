@@ -25,7 +25,7 @@ __all__ = ["LEAST_APART", "PLANT_CHANGES", "plant_life"]
 DAY = 86_400
 
 LEAST_APART = 3 * 3600
-"""Fewest seconds between two changes, and from the last to the end of the recording."""
+"""Fewest seconds before the first change, between two, and after the last."""
 
 _LIST = (
     PlantChange(
@@ -85,8 +85,8 @@ def plant_life(rows: int, seed: int = 0) -> tuple[PlantChange, ...]:
     """Changes of the box, spread over a recording of `rows` rows.
 
     Season and fouling come first because they take until the end of the recording. The order is
-    random otherwise. A recording of 24 hours or more has room for all eight; a shorter one for the
-    first of `PLANT_CHANGES`, one for every three hours.
+    random otherwise. A recording of 27 hours or more has room for all eight, a shorter one for the
+    first of `PLANT_CHANGES`: one for every three hours after the first three.
 
     Parameters
     ----------
@@ -98,10 +98,10 @@ def plant_life(rows: int, seed: int = 0) -> tuple[PlantChange, ...]:
     if seed < 0:
         message = f"The seed is {seed}, but it must be 0 or larger."
         raise SettingError(message)
-    count = min(len(PLANT_CHANGES), rows // LEAST_APART)
+    count = min(len(PLANT_CHANGES), rows // LEAST_APART - 1)
     if count < 1:
         message = (
-            f"Life in the plant needs a recording of at least {LEAST_APART:,} rows, but it has"
+            f"Life in the plant needs a recording of at least {2 * LEAST_APART:,} rows, but it has"
             f" {rows:,}; make it longer or do without life."
         )
         raise SettingError(message)
@@ -110,8 +110,8 @@ def plant_life(rows: int, seed: int = 0) -> tuple[PlantChange, ...]:
     changes = [box[place] for place in generator.permutation(count)]
     changes.sort(key=lambda change: not isinstance(change.intervention, Season | Fouling))
     parts = shares(count + 1, generator)
-    spare = rows - LEAST_APART * count
-    starts = [int(spare * parts[: n + 1].sum()) + LEAST_APART * n for n in range(count)]
+    spare = rows - LEAST_APART * (count + 1)
+    starts = [int(spare * parts[:n].sum()) + LEAST_APART * n for n in range(1, count + 1)]
     placed = []
     for change, start, following in zip(changes, starts, [*starts[1:], None], strict=True):
         passing = isinstance(change.intervention, PASSING)
