@@ -139,7 +139,8 @@ def colder(run: Run, calm: Run) -> bool:
 def fouled(run: Run, calm: Run) -> bool:
     assert all(moved(run, calm, tag) for tag in PLANT_CHANGES["slow fouling"].signals)
     return bool(
-        abs(last_hour(run, "PIT501") / last_hour(calm, "PIT501") - 1.03) < 0.005
+        last_hour(run, "AIT504") > 1.03 * last_hour(calm, "AIT504")
+        and abs(last_hour(run, "PIT501") / last_hour(calm, "PIT501") - 1.03) < 0.005
         and abs(last_hour(run, "FIT502") / last_hour(calm, "FIT502") - 0.95) < 0.005
         and abs(of(run, "PIT501")[60:600].mean() / of(calm, "PIT501")[60:600].mean() - 1) < 0.005
     )

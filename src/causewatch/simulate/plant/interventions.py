@@ -287,7 +287,7 @@ class Fouling(Intervention):
     @property
     def signals(self) -> tuple[str, ...]:
         """Permeate, reject and pressures of reverse osmosis."""
-        return ("FIT502", "FIT503", "FIT504", "PIT501", "PIT502", "PIT503")
+        return ("AIT504", "FIT502", "FIT503", "FIT504", "PIT501", "PIT502", "PIT503")
 
     def begin(self, plant: Plant) -> None:
         """Let the membrane begin to foul."""

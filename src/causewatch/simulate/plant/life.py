@@ -70,7 +70,7 @@ _LIST = (
         "slow fouling",
         Fouling(0.06, 8 * DAY),
         "The membrane of reverse osmosis fouls until the end of the recording: its pressure rises"
-        " by 3 %, it gives 5 % less permeate.",
+        " by 3 %, it gives 5 % less permeate with more salt in it.",
     ),
 )
 

@@ -235,6 +235,7 @@ class Process:
             water[1] += share * (tank.quality[1] - 0.2 - water[1])
             water[2] += 0.6 * share * (self.dechlorinated - 10.0 - water[2])
             leak = 0.042 * sqrt(251.0 / max(self.pressure, 60.0)) * (1.0 + 0.01 * warmth)
+            leak /= 1.0 - scale  # as much salt in less permeate
             self.permeate += share * (leak * water[0] - self.permeate)
         tank.step(self._filtered, self.feed.quality, flow)
         tank.quality[2] += 1e-5 * (300.0 - tank.quality[2])
