@@ -4,11 +4,15 @@ from causewatch.simulate.faults import FAULT_KINDS, Fault
 from causewatch.simulate.plant import (
     PAPER_ATTACKS,
     PLANT_ATTACKS,
+    PLANT_CHANGES,
     Force,
     PlantAttack,
+    PlantChange,
     Spoof,
     WaterPlant,
     plant_attacks,
+    plant_life,
+    sparse_attacks,
 )
 from causewatch.simulate.robot import (
     ROBOT_ATTACKS,
@@ -16,7 +20,7 @@ from causewatch.simulate.robot import (
     RobotAttack,
     robot_attacks,
 )
-from causewatch.simulate.run import Episode, Run
+from causewatch.simulate.run import Change, Episode, Run
 from causewatch.simulate.spread import random_faults
 from causewatch.simulate.structure import SYSTEM_KINDS, random_system
 from causewatch.simulate.system import RandomSystem, Simulation
@@ -25,13 +29,16 @@ __all__ = [
     "FAULT_KINDS",
     "PAPER_ATTACKS",
     "PLANT_ATTACKS",
+    "PLANT_CHANGES",
     "ROBOT_ATTACKS",
     "SYSTEM_KINDS",
+    "Change",
     "Episode",
     "Fault",
     "Force",
     "PepperRobot",
     "PlantAttack",
+    "PlantChange",
     "RandomSystem",
     "RobotAttack",
     "Run",
@@ -39,7 +46,9 @@ __all__ = [
     "Spoof",
     "WaterPlant",
     "plant_attacks",
+    "plant_life",
     "random_faults",
     "random_system",
     "robot_attacks",
+    "sparse_attacks",
 ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Episode", "Run"]
+__all__ = ["Change", "Episode", "Run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,34 @@ class Episode:
     description: str
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change in the life of a machine that is part of normal operation.
+
+    Attributes
+    ----------
+    name
+        Name in ``changes.json``.
+    kind
+        What sort of change it is.
+    start
+        First row, counted from 0.
+    end
+        Row after the last, or None if the change lasts.
+    signals
+        The signals in which it begins.
+    description
+        What was changed and what comes of it, for people.
+    """
+
+    name: str
+    kind: str
+    start: int
+    end: int | None
+    signals: tuple[str, ...]
+    description: str
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A recording of a simulated machine, and the truth about it.
@@ -51,6 +79,8 @@ class Run:
         What was done to the machine, by start.
     hidden
         Quantities that no sensor shows, by name, one number per row: for checks and for teaching.
+    life
+        What changed in normal operation, by start.
     """
 
     signals: tuple[str, ...]
@@ -58,6 +88,7 @@ class Run:
     interval: float
     episodes: tuple[Episode, ...] = ()
     hidden: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    life: tuple[Change, ...] = ()
 
     @property
     def labels(self) -> NDArray[np.int8]:
@@ -70,13 +101,13 @@ class Run:
     @property
     def causes(self) -> list[dict[str, Any]]:
         """The episodes as ``causes.json`` has them: name, start, end (half-open rows), signals."""
-        return [
-            {
-                "name": episode.name,
-                "start": episode.start,
-                "end": episode.end,
-                "signals": list(episode.signals),
-                "description": episode.description,
-            }
-            for episode in self.episodes
-        ]
+        return [_entry(episode) for episode in self.episodes]
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """What changed in normal operation, as ``changes.json`` has it."""
+        return [_entry(change) for change in self.life]
+
+
+def _entry(truth: Change | Episode) -> dict[str, Any]:
+    return {**asdict(truth), "signals": list(truth.signals)}

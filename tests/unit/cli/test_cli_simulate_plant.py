@@ -11,7 +11,15 @@ import polars as pl
 import pytest
 
 from causewatch.cli import main
-from causewatch.simulate import PAPER_ATTACKS, PLANT_ATTACKS, WaterPlant, plant_attacks
+from causewatch.simulate import (
+    PAPER_ATTACKS,
+    PLANT_ATTACKS,
+    PLANT_CHANGES,
+    WaterPlant,
+    plant_attacks,
+    plant_life,
+    sparse_attacks,
+)
 from causewatch.simulate.plant.tags import TAGS
 
 FILES = ["causes.json", "normal.csv", "test.csv"]
@@ -97,6 +105,70 @@ def test_attacks_that_never_found_their_moment_are_named(
     assert "What these attacks wait for did not happen: 2." in out
 
 
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("life")
+    options = ("--seed", "3", "--test-rows", "33000", "--life", "--attacks-per-day", "4")
+    assert simulate(out, *options) == 0
+    return out
+
+
+def test_life_is_told_and_labelled_normal(lived: Path) -> None:
+    assert sorted(path.name for path in lived.iterdir()) == sorted([*FILES, "changes.json"])
+    changes = json.loads((lived / "changes.json").read_text(encoding="utf-8"))
+    life = plant_life(33_000, 3)
+    assert changes == [
+        {
+            "name": change.name,
+            "kind": change.intervention.kind,
+            "start": change.start,
+            "end": change.end,
+            "signals": list(change.signals),
+            "description": change.description,
+        }
+        for change in life
+    ]
+    causes = json.loads((lived / "causes.json").read_text(encoding="utf-8"))
+    names = [attack.name for attack in sparse_attacks(33_000, 4, seed=3, life=life)]
+    assert names
+    assert [cause["name"] for cause in causes] == names
+    test = pl.read_csv(lived / "test.csv")
+    truth = np.zeros(33_000, dtype=int)
+    for cause in causes:
+        truth[cause["start"] : cause["end"]] = 1
+    np.testing.assert_array_equal(test["label"].to_numpy(), truth)
+
+
+def test_the_plant_that_is_learnt_from_has_no_life(lived: Path, written: Path) -> None:
+    normal = (lived / "normal.csv").read_bytes()
+    assert normal == (written / "normal.csv").read_bytes()
+
+
+def test_no_account_of_changes_stays_beside_a_recording_without_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "changes.json").write_text("old")
+    short = ("--attacks", "none", "--test-rows", "60")
+    assert simulate(tmp_path, *short) == 2
+    assert "exists already; use --force" in capsys.readouterr().err
+    assert simulate(tmp_path, *short, "--force") == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+
+
+def test_changes_without_room_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("--attacks", "none", "--test-rows", "22000", "--life")
+    assert simulate(tmp_path, *command) == 0
+    out = capsys.readouterr().out
+    first, *others = PLANT_CHANGES
+    assert "1 change in normal operation." in out
+    assert f"no room in a recording so short: {', '.join(others)}." in out
+    assert simulate(tmp_path, *command, "--force", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert [change["name"] for change in summary["changes"]] == [first]
+    assert summary["changes_left_out"] == others
+    assert summary["files"][-1] == str(tmp_path / "changes.json")
+
+
 def test_the_list_has_every_attack(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "plant", "--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -135,6 +207,13 @@ def test_force_overwrites(tmp_path: Path) -> None:
         (["--attacks", "paper", "--test-rows", "7200"], "9 attacks with pauses need 32,220 rows"),
         (["--rows", "0", "--attacks", "none"], "0 rows"),
         (["--seed", "-1", "--attacks", "none"], "-1"),
+        (["--life", "--attacks", "none"], "at least 21,600 rows, but it has 3,000"),
+        (["--attacks-per-day", "0"], "0 attacks a day were asked for; give 1 to 13"),
+        (["--attacks-per-day", "3"], "needs 6,600"),
+        (
+            ["--attacks-per-day", "3", "--attacks", "8,17", "--life", "--test-rows", "97200"],
+            "Every attack named is in a stage",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_written(

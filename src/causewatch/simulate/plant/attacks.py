@@ -7,11 +7,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.simulate.plant.tags import ACTUATORS, SENSORS, TAGS
 
-__all__ = ["SPOOFS", "Force", "PlantAttack", "Spoof", "Spoofing", "check_attacks", "spread"]
+__all__ = [
+    "SPOOFS",
+    "Force",
+    "PlantAttack",
+    "Spoof",
+    "Spoofing",
+    "check_attacks",
+    "shares",
+    "spread",
+]
 
 SPOOFS: dict[str, str] = {
     "constant": "the value given",
@@ -222,6 +232,12 @@ def check_attacks(attacks: Sequence[PlantAttack], rows: int, before: int = 0) ->
                 raise SettingError(message)
 
 
+def shares(count: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Random shares of a whole, each at least half of an even share."""
+    parts: NDArray[np.float64] = 0.5 / count + 0.5 * generator.dirichlet(np.full(count, 4.0))
+    return parts
+
+
 def spread(
     attacks: Sequence[PlantAttack], rows: int, generator: np.random.Generator
 ) -> tuple[PlantAttack, ...]:
@@ -240,8 +256,7 @@ def spread(
             f" has {rows:,}; make it longer or name fewer attacks."
         )
         raise SettingError(message)
-    # Half of what is left is shared out evenly, so that no pause is much shorter than others.
-    parts = 0.5 / pauses + 0.5 * generator.dirichlet(np.full(pauses, 4.0))
+    parts = shares(pauses, generator)
     placed, row = [], 0
     for attack, part in zip(attacks, parts, strict=False):
         row += LEAST_PAUSE + int(spare * part)

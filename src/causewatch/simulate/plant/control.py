@@ -13,10 +13,24 @@ __all__ = ["Control"]
 
 Status = Mapping[str, float]
 
-LOW, HIGH, TOO_LOW = 800.0, 1000.0, 250.0
-"""Set-points of T301 and T401 in mm; below the last one nothing may be drawn from a tank."""
+SET_POINTS = {"LIT101": (500.0, 800.0), "LIT301": (800.0, 1000.0), "LIT401": (800.0, 1000.0)}
+"""Levels in mm between which the tanks are kept, by the sensor that shows them."""
 
-RAW_LOW, RAW_HIGH = 500.0, 800.0
+TOO_LOW, ENOUGH = 250.0, 600.0
+"""Level in mm below which nothing may be drawn from a tank, and above which reverse osmosis may
+begin again."""
+
+RESERVES = {
+    "P101": "P102",
+    "P201": "P202",
+    "P203": "P204",
+    "P205": "P206",
+    "P302": "P301",
+    "P402": "P401",
+    "P403": "P404",
+    "P501": "P502",
+}
+"""The pump that stands in reserve beside each pump on duty."""
 
 MOST_DIFFERENCE = 40.0
 """Pressure over the membrane, in kPa, at which it is washed at once."""
@@ -43,12 +57,19 @@ class Control:
         Whether the RO feed is sent to the drain.
     step
         Where ultrafiltration is: ``filter``, ``close``, ``wash``, ``drain`` or ``refill``.
+    set_points
+        As `SET_POINTS`, until an operator moves them.
+    replaced
+        The reserve pumps that are on duty, by the pump that they stand in for.
     """
 
     def __init__(self) -> None:
         self.wanted = dict.fromkeys(ACTUATORS, False)
         self.divert = False
         self.step = "filter"
+        self.set_points = dict(SET_POINTS)
+        self.replaced: dict[str, str] = {}
+        self._wash_time = WASH_TIME
         self._filtered = 0  # seconds of filtering since the last wash
         self._elapsed = 0  # seconds in this step
         self._high = 0  # seconds of too much pressure over the membrane
@@ -74,15 +95,33 @@ class Control:
         self._ultrafiltration(seen, status)
         self._reverse_osmosis(seen)
 
+    @property
+    def orders(self) -> Mapping[str, bool]:
+        """What every actuator is told once reserve pumps stand in for others."""
+        if not self.replaced:
+            return self.wanted
+        orders = dict(self.wanted)
+        for usual, reserve in self.replaced.items():
+            orders[usual], orders[reserve] = False, self.wanted[usual]
+        return orders
+
+    def wash(self, seconds: int) -> None:
+        """Begin a wash of that length, as an operator can."""
+        self._wash_time = seconds
+        if self.step not in ("close", "wash"):
+            self._go("close")
+
     def _raw_water(self, seen: Mapping[str, float], status: Status) -> None:
         wanted, level, feed = self.wanted, seen["LIT101"], seen["LIT301"]
-        if level < RAW_LOW:
+        low, high = self.set_points["LIT101"]
+        if level < low:
             wanted["MV101"] = True
-        elif level >= RAW_HIGH:
+        elif level >= high:
             wanted["MV101"] = False
-        if feed < LOW:
+        low, high = self.set_points["LIT301"]
+        if feed < low:
             self._fill_feed = True
-        elif feed >= HIGH:
+        elif feed >= high:
             self._fill_feed = False
         self._draw_raw = level > (TOO_LOW if self._draw_raw else TOO_LOW + 50.0)
         wanted["MV201"] = self._fill_feed
@@ -98,9 +137,10 @@ class Control:
 
     def _ultrafiltration(self, seen: Mapping[str, float], status: Status) -> None:
         wanted, level = self.wanted, seen["LIT401"]
-        if level < LOW:
+        low, high = self.set_points["LIT401"]
+        if level < low:
             self._fill_filtered = True
-        elif level >= HIGH:
+        elif level >= high:
             self._fill_filtered = False
         self._draw_feed = seen["LIT301"] > (TOO_LOW if self._draw_feed else TOO_LOW + 50.0)
         self._high = self._high + 1 if seen["DPIT301"] > MOST_DIFFERENCE else 0
@@ -116,7 +156,8 @@ class Control:
         elif step == "wash":
             if not (status["MV301"] == 2.0 and status["MV303"] == 2.0):
                 self._elapsed = 0  # washing begins when both are open
-            elif self._elapsed >= WASH_TIME:
+            elif self._elapsed >= self._wash_time:
+                self._wash_time = WASH_TIME
                 self._go("drain")
         elif step == "drain":
             if status["MV304"] != 2.0:
@@ -140,7 +181,7 @@ class Control:
 
     def _reverse_osmosis(self, seen: Mapping[str, float]) -> None:
         wanted = self.wanted
-        margin = TOO_LOW if self._draw_filtered else LOW - 200.0
+        margin = TOO_LOW if self._draw_filtered else ENOUGH
         self._draw_filtered = seen["LIT401"] > margin
         self._weak = self._weak + 1 if seen["FIT401"] < LEAST_FLOW else 0
         self._salty = self._salty + 1 if seen["AIT504"] > MOST_SALT else 0

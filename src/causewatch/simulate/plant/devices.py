@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["HOUR", "Line", "Tank", "Valve"]
+__all__ = ["HOUR", "Line", "Ramp", "Tank", "Valve"]
 
 HOUR = 3600.0
 """Flows are in m³/h, time steps are seconds."""
@@ -55,6 +55,28 @@ class Line:
         if self.flow < 1e-4 and drive <= 0.0:
             self.flow = 0.0
         return self.flow
+
+
+class Ramp:
+    """A condition of the plant that moves slowly to a new value and stays there."""
+
+    __slots__ = ("pace", "target", "value")
+
+    def __init__(self) -> None:
+        self.value = self.target = 0.0
+        self.pace = 0.0  # a second
+
+    def go(self, target: float, seconds: float) -> None:
+        """Start to move to `target`, which is reached after so many seconds."""
+        self.target = target
+        self.pace = abs(target - self.value) / seconds
+
+    def step(self) -> float:
+        """One second; gives the value."""
+        if self.value != self.target:
+            left = self.target - self.value
+            self.value += max(-self.pace, min(self.pace, left))
+        return self.value
 
 
 class Tank:

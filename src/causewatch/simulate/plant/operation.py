@@ -7,10 +7,12 @@ from collections import deque
 from collections.abc import Sequence
 
 from causewatch.simulate.plant.attacks import LONGEST_PAST, Force, PlantAttack, Spoofing
+from causewatch.simulate.plant.changes import PlantChange
 from causewatch.simulate.plant.control import Control
 from causewatch.simulate.plant.process import Process
+from causewatch.simulate.plant.sensors import Sensors
 from causewatch.simulate.plant.tags import SENSORS
-from causewatch.simulate.run import Episode
+from causewatch.simulate.run import Change, Episode
 
 __all__ = ["HIDDEN", "Operation"]
 
@@ -31,16 +33,20 @@ class Operation:
     def __init__(self, levels: tuple[float, float, float]) -> None:
         self.process = Process(levels)
         self.control = Control()
+        self.sensors = Sensors()
         self._row = 0
+        self._coming: list[PlantChange] = []
+        self._life: list[PlantChange] = []
         self._waiting: list[PlantAttack] = []
         self._begun: list[tuple[PlantAttack, int]] = []
         self._spoofs: dict[str, Spoofing] = {}
         self._forced: dict[str, bool] = {}
         self._past: deque[array[float]] = deque(maxlen=LONGEST_PAST)  # what the sensors showed
 
-    def begin(self, attacks: Sequence[PlantAttack]) -> None:
-        """From the next row on, rows count and attacks take place."""
+    def begin(self, attacks: Sequence[PlantAttack], life: Sequence[PlantChange] = ()) -> None:
+        """From the next row on, rows count, and attacks and changes take place."""
         self._row = 0
+        self._coming = sorted(life, key=lambda change: change.start)
         self._waiting = sorted(attacks, key=lambda attack: attack.start)
 
     def episodes(self, rows: int) -> tuple[Episode, ...]:
@@ -50,10 +56,26 @@ class Operation:
             for attack, start in sorted(self._begun, key=lambda pair: pair[1])
         )
 
+    def life(self) -> tuple[Change, ...]:
+        """The changes that took place."""
+        return tuple(
+            Change(
+                change.name,
+                change.intervention.kind,
+                change.start,
+                change.end,
+                change.signals,
+                change.description,
+            )
+            for change in self._life
+        )
+
     def second(self, errors: list[float], moods: list[float]) -> tuple[list[float], list[float]]:
         """One second: measure, control, act. Gives what is shown and what is hidden."""
         process, control = self.process, self.control
-        shown = [true + error for true, error in zip(process.measure(), errors, strict=True)]
+        if self._coming or self._life:
+            self._change()
+        shown = self.sensors.show(process.measure(), errors)
         status = {tag: valve.status for tag, valve in process.valves.items()}
         if self._waiting or self._begun:
             self._attack(shown, status)
@@ -73,10 +95,21 @@ class Operation:
             float(process.diverted),
         ]
         control.scan(dict(zip(SENSORS, shown, strict=True)), status)
-        wanted = {**control.wanted, **self._forced} if self._forced else control.wanted
+        orders = control.orders
+        wanted = {**orders, **self._forced} if self._forced else orders
         process.step(wanted, control.divert, moods)
         self._row += 1
         return [*shown, *status.values(), *running], hidden
+
+    def _change(self) -> None:
+        """Take back the changes that end in this row, then make those that start in it."""
+        for change in self._life:
+            if change.end == self._row:
+                change.intervention.end(self)
+        while self._coming and self._coming[0].start == self._row:
+            change = self._coming.pop(0)
+            change.intervention.begin(self)
+            self._life.append(change)
 
     def _attack(self, shown: list[float], status: dict[str, float]) -> None:
         """Begin and end attacks."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from causewatch.errors import SettingError
 from causewatch.simulate.plant.attacks import PlantAttack, check_attacks
+from causewatch.simulate.plant.changes import PlantChange, check_changes
 from causewatch.simulate.plant.operation import HIDDEN, Operation
 from causewatch.simulate.plant.tags import PUMPS, RESOLUTION, SENSORS, TAGS, VALVES
 from causewatch.simulate.plant.weather import weather
@@ -59,6 +60,7 @@ class WaterPlant:
         rows: int,
         attacks: Sequence[PlantAttack] = (),
         *,
+        life: Sequence[PlantChange] = (),
         start_up: bool = False,
         second: int = 0,
         progress: Callable[[float], None] | None = None,
@@ -71,6 +73,8 @@ class WaterPlant:
             Seconds to record.
         attacks
             What is done to it.
+        life
+            What changes in normal operation; it is not labelled.
         start_up
             Whether the recording begins with empty tanks, as that of the testbed does; by default
             the plant has been in operation for a while.
@@ -84,6 +88,7 @@ class WaterPlant:
             raise SettingError(message)
         warm_up = 0 if start_up else WARM_UP
         check_attacks(attacks, rows, warm_up)
+        check_changes(life, rows)
         generator = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(6,)))
         sky = weather(rows + warm_up, generator, second - warm_up)
         levels = EMPTY
@@ -94,7 +99,7 @@ class WaterPlant:
         operation = Operation(levels)
         for errors, moods in islice(sky, warm_up):
             operation.second(errors, moods)
-        operation.begin(attacks)
+        operation.begin(attacks, life)
         recorded = np.empty((rows, len(TAGS)))
         hidden = np.empty((rows, len(HIDDEN)))
         for row, (errors, moods) in enumerate(sky):
@@ -108,4 +113,5 @@ class WaterPlant:
             column = recorded[:, TAGS.index(tag)]
             # No sensor reads below zero.
             np.round(np.round(np.maximum(column, 0.0) / step) * step, 5, out=column)
-        return Run(TAGS, recorded, 1.0, episodes, dict(zip(HIDDEN, hidden.T, strict=True)))
+        truths = dict(zip(HIDDEN, hidden.T, strict=True))
+        return Run(TAGS, recorded, 1.0, episodes, truths, operation.life())

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
-from causewatch.simulate.plant.devices import HOUR, Line, Tank, Valve
+from causewatch.simulate.plant.devices import HOUR, Line, Ramp, Tank, Valve
 from causewatch.simulate.plant.tags import PUMPS, VALVES
 
 __all__ = ["TANK_HEIGHT", "Process"]
@@ -73,7 +73,10 @@ class Process:
         self.washing = Line(3.0)
         self.returned = Line(3.0)
         self.mixed = list(TREATED)  # at the analysers of stage 2
+        self.washed = CLEAN_MEMBRANE  # resistance to which a wash brings the membrane
         self.membrane = CLEAN_MEMBRANE
+        self.season = Ramp()  # °C by which the water is warmer
+        self.scale = Ramp()  # share by which the RO membrane lets less through
         self.difference = 0.0  # pressure over the membrane, kPa
         self.dechlorinated = 160.0  # redox potential behind the lamp, mV
         self.ro_water = [TREATED[0] * 1.08, TREATED[1] - 0.2, 150.0]
@@ -147,6 +150,8 @@ class Process:
             valve.step()
         self.diverted = divert
         supply, conductivity, ph, orp, warmth, hardness, transfer, feed, ro, pressure = moods
+        warmth += self.season.step()
+        self.scale.step()
         raw = (RAW[0] + conductivity, RAW[1] + ph, RAW[2] + orp, RAW[3] + hardness)
         self._stages_1_and_2(raw, supply, transfer)
         self._stage_3(warmth, feed)
@@ -194,7 +199,7 @@ class Process:
         self.difference += 0.4 * (resistance * (flow + 0.25 * wash) - self.difference)
         self.membrane += FOULING * flow / HOUR
         if wash > 0.5:
-            self.membrane -= 0.08 * (self.membrane - CLEAN_MEMBRANE)
+            self.membrane -= 0.08 * (self.membrane - self.washed)
         # What the drains of the membrane let out does not come through it.
         lost = flow * min(1.0, 0.5 * valves["MV304"].opening + 0.4 * valves["MV303"].opening)
         self.left += (lost + wash) / HOUR
@@ -212,10 +217,14 @@ class Process:
         drive *= min(1.0, tank.level / 50.0)
         flow = self.osmosis.flow = tank.take(self.osmosis.step(drive))
         rated = flow / 1.71
+        scale = self.scale.value
         target = rated * rated * ((251.0 if boosters == 1 else 290.0) * (1 + mood))
+        target *= 1.0 + 0.5 * scale
         self.pressure += 0.25 * ((target if boosters else 12.0 * rated) - self.pressure)
         yield_ = 0.72 + 0.0012 * (self.pressure - 251.0) if boosters else 0.03
-        self.permeate_flow = flow * min(0.95, max(0.0, yield_ * (1.0 + 0.008 * warmth)))
+        self.permeate_flow = flow * min(
+            0.95, max(0.0, yield_ * (1.0 + 0.008 * warmth) * (1.0 - scale))
+        )
         if flow > 0.05:
             agent = running["P403"] + running["P404"]
             lamp = running["UV401"]
@@ -226,6 +235,7 @@ class Process:
             water[1] += share * (tank.quality[1] - 0.2 - water[1])
             water[2] += 0.6 * share * (self.dechlorinated - 10.0 - water[2])
             leak = 0.042 * sqrt(251.0 / max(self.pressure, 60.0)) * (1.0 + 0.01 * warmth)
+            leak /= 1.0 - scale  # as much salt in less permeate
             self.permeate += share * (leak * water[0] - self.permeate)
         tank.step(self._filtered, self.feed.quality, flow)
         tank.quality[2] += 1e-5 * (300.0 - tank.quality[2])

@@ -15,7 +15,7 @@ import numpy as np
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.simulate.plant.attacks import Force, PlantAttack, Spoof, spread
 
-__all__ = ["PAPER_ATTACKS", "PLANT_ATTACKS", "plant_attacks"]
+__all__ = ["PAPER_ATTACKS", "PLANT_ATTACKS", "boxed", "plant_attacks"]
 
 MINUTE = 60
 
@@ -167,11 +167,17 @@ def plant_attacks(
     seed
         Of how long the pauses between them are.
     """
+    attacks = boxed(names, seed)
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7,)))
+    return spread(attacks, rows, generator)
+
+
+def boxed(names: Sequence[str], seed: int) -> list[PlantAttack]:
+    """The attacks of these names; raises if there is none of a name or the seed is below 0."""
     for name in names:
         if name not in PLANT_ATTACKS:
             raise UnknownNameError(name, "attack", PLANT_ATTACKS)
     if seed < 0:
         message = f"The seed is {seed}, but it must be 0 or larger."
         raise SettingError(message)
-    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(7,)))
-    return spread([PLANT_ATTACKS[name] for name in names], rows, generator)
+    return [PLANT_ATTACKS[name] for name in names]
