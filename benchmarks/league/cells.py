@@ -26,6 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from causewatch.data.datasets.base import Recording
 from causewatch.errors import NotEnoughDataError
+from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.card import ReportCard, counted_rows, report_card
 from causewatch.evaluation.comparison import Case
 from causewatch.evaluation.judging import judge
@@ -121,13 +122,16 @@ def computed(task: Task, cells: Path, folder: Path | None) -> dict[str, Any]:
 def measure(task: Task, cases: Sequence[Case]) -> dict[str, Any]:
     """Let the detector learn and watch every case, and count.
 
-    What a detector refuses to learn from it watches in silence, and the cell counts such cases.
+    What a detector refuses to learn from it watches in silence, and the cell counts such cases. A
+    cell whose ticks would be shorter than a row is skipped.
     """
     recordings: list[Recording] = []
     verdicts: list[Verdicts] = []
     refused: list[str] = []
     learn_s, asked, ticks = 0.0, [], []
     began = time.perf_counter()
+    if any(_too_short(case.split, task.interval) for case in cases):
+        return {"task": task.name, "code": code_hash(), "skipped": True, "wall_s": 0.0}
     for case in cases:
         split = case.split if task.interval == 1.0 else other_ticks(case.split, task.interval)
         asked.append(split.false_alarm_every)
@@ -160,6 +164,11 @@ def measure(task: Task, cases: Sequence[Case]) -> dict[str, Any]:
         "tick_us": 1e6 * float(steps.mean()) if len(steps) else None,
         "wall_s": time.perf_counter() - began,
     }
+
+
+def _too_short(split: Split, factor: float) -> bool:
+    """Whether ticks of `factor` times the length would be shorter than a row."""
+    return factor * split.every < split.learn[0].interval * (1.0 - 1e-9)
 
 
 def _silence(recording: Recording) -> Verdicts:

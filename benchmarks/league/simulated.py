@@ -23,7 +23,9 @@ from causewatch.simulate import (
     Run,
     WaterPlant,
     plant_attacks,
+    plant_life,
     robot_attacks,
+    sparse_attacks,
 )
 
 __all__ = ["SEEDS", "plant", "plant_life_column", "plant_sparse", "quick_plant", "robot"]
@@ -58,19 +60,15 @@ def plant(folder: Path, part: str) -> list[Case]:
 
 def plant_sparse(folder: Path, part: str) -> list[Case]:
     """A few attacks a day."""
-    from causewatch.simulate import sparse_plant_attacks
-
     del folder
     learn, seed = SEEDS["plant_sparse"][part]
     rows = SPARSE_DAYS * DAY
-    run = WaterPlant(seed).simulate(rows, sparse_plant_attacks(rows, seed))
+    run = WaterPlant(seed).simulate(rows, sparse_attacks(rows, seed=seed))
     return [Case(_plant_split(learn), [to_recording(run, f"{SPARSE_DAYS} days")])]
 
 
 def plant_life_column(folder: Path, part: str) -> list[Case]:
     """Ten days without attacks on which the plant changes as plants do."""
-    from causewatch.simulate import plant_life
-
     del folder
     learn, seed = SEEDS["plant_life"][part]
     rows = LIFE_DAYS * DAY

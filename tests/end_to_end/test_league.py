@@ -148,7 +148,8 @@ def test_a_wrong_name_is_said_before_any_work(monkeypatch, tmp_path):
 def test_what_a_detector_refuses_it_watches_in_silence(cases, monkeypatch):
     class Refusing:
         def fit(self, split, progress=None):
-            raise NotEnoughDataError("There is too little.")
+            msg = "There is too little."
+            raise NotEnoughDataError(msg)
 
     monkeypatch.setattr("benchmarks.league.variants.make", lambda name: Refusing())
     cell = measure(Task("small", "report", Variant("var")), cases)
