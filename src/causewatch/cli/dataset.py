@@ -296,7 +296,7 @@ MOST_SHOWN = 12
 def _print(loaded: Dataset, written: list[Path]) -> None:
     print(shown(loaded.version))
     for title, recordings in (("To learn from", loaded.normal), ("To watch", loaded.test)):
-        print(f"{title}:")
+        print(f"{title}:{'' if recordings else ' nothing'}")
         for recording in recordings[:MOST_SHOWN]:
             facts = _describe(recording)
             events = f", {_count(facts['events'], 'event')}" if facts["events"] else ""
