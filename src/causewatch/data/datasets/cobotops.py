@@ -71,7 +71,7 @@ def load(paths: Sequence[Path]) -> Dataset:
     notes = table.notes
     sessions = _sessions(replace(table, notes=()))
     test = tuple(_watched(f"session {n}", part) for n, part in enumerate(sessions, start=1))
-    found = [_learnt(one, part) for one, part in zip(test, sessions, strict=True)]
+    found = [_learnt(recording, part) for recording, part in zip(test, sessions, strict=True)]
     normal = tuple(recording for recording in found if len(recording.table) > 1)
     if not normal:
         message = f"{path.name} holds no cycle without a stop or a lost grip; download it again."
@@ -118,7 +118,7 @@ def _learnt(session: Recording, table: TimeTable) -> Recording:
 
 
 def _notes(test: Sequence[Recording], normal: Sequence[Recording]) -> tuple[Note, ...]:
-    labels = [one.table.labels for one in test if one.table.labels is not None]
+    labels = [recording.table.labels for recording in test if recording.table.labels is not None]
     unlabelled = sum(int(np.isnan(each).sum()) for each in labels)
     rows = sum(len(recording.table) for recording in normal)
     stretches = sum(len(recording.table.starts) for recording in normal)

@@ -42,15 +42,15 @@ def folder(tmp_path):
 def test_all_trips_are_to_learn_from_at_an_even_pace(folder):
     dataset = carobd.load([folder])
     assert dataset.test == ()
-    assert [one.name for one in dataset.normal] == ["drive2", "drive10", "long1"]
-    assert [one.category for one in dataset.normal] == ["drive", "drive", "long"]
-    for one in dataset.normal:
-        assert one.table.clock == "elapsed"
-        assert one.table.interval == pytest.approx(PACE, rel=0.02)
-        assert carobd.COUNTER not in one.table.signals
-        assert one.table.time[0] == 0
-        steps = np.diff(one.table.time) / 1e9
-        np.testing.assert_allclose(steps, one.table.interval, atol=1e-8)
+    assert [recording.name for recording in dataset.normal] == ["drive2", "drive10", "long1"]
+    assert [recording.category for recording in dataset.normal] == ["drive", "drive", "long"]
+    for recording in dataset.normal:
+        assert recording.table.clock == "elapsed"
+        assert recording.table.interval == pytest.approx(PACE, rel=0.02)
+        assert carobd.COUNTER not in recording.table.signals
+        assert recording.table.time[0] == 0
+        steps = np.diff(recording.table.time) / 1e9
+        np.testing.assert_allclose(steps, recording.table.interval, atol=1e-8)
     notes = {note.kind: note.count for note in dataset.notes}
     assert notes == {"made_times": 3, "counters": 2, "no_faults": 3}
     assert "3 trips (2 of kind drive, 1 of kind long)" in dataset.version
@@ -108,7 +108,7 @@ def test_wrong_files_get_one_clear_sentence(folder, spoil, words):
 def test_the_published_trips(data_folder):
     dataset = carobd.load([data_folder / "carobd"])
     assert len(dataset.normal) == 25
-    for one in dataset.normal:
-        assert one.table.clock == "elapsed"
-        assert one.table.interval == pytest.approx(0.492, abs=0.003)
-        assert len(one.table.signals) == 26
+    for recording in dataset.normal:
+        assert recording.table.clock == "elapsed"
+        assert recording.table.interval == pytest.approx(0.492, abs=0.003)
+        assert len(recording.table.signals) == 26

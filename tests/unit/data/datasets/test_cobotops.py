@@ -40,8 +40,8 @@ def folder(tmp_path):
 def test_sessions_are_parted_by_pauses_and_flags_are_labels(folder):
     dataset = cobotops.load([folder])
     first, second = dataset.test
-    assert [one.name for one in dataset.test] == ["session 1", "session 2"]
-    assert [len(one.table) for one in dataset.test] == [50, 50]
+    assert [recording.name for recording in dataset.test] == ["session 1", "session 2"]
+    assert [len(recording.table) for recording in dataset.test] == [50, 50]
     assert first.table.signals == cobotops.SIGNALS
     assert first.table.clock == "utc"
     rows = np.arange(100)
@@ -49,7 +49,7 @@ def test_sessions_are_parted_by_pauses_and_flags_are_labels(folder):
     labels = np.where(np.isin(rows, [*EMPTY]), np.nan, flagged)
     np.testing.assert_array_equal(first.table.labels, labels[:50])
     np.testing.assert_array_equal(second.table.labels, labels[50:])
-    names = [event.name for one in dataset.test for event in one.events]
+    names = [event.name for recording in dataset.test for event in recording.events]
     assert names == ["protective stop and grip lost", "grip lost", "protective stop"]
     assert first.events[0].start == first.table.time[15]
     notes = {note.kind: note.count for note in dataset.notes}
@@ -60,15 +60,15 @@ def test_sessions_are_parted_by_pauses_and_flags_are_labels(folder):
 
 def test_cycles_without_a_flag_are_to_learn_from(folder):
     normal = cobotops.load([folder]).normal
-    first, second = (one.table for one in normal)
+    first, second = (recording.table for recording in normal)
     # cycles of ten rows; 10 to 19 and 40 to 49 hold a flag, row 5 has no values
     assert len(first) == 9 + 20
     assert first.starts.tolist() == [0, 5, 9]
     assert len(second) == 9 + 10 + 20
     assert second.starts.tolist() == [0, 2, 19]
-    for one in normal:
-        assert not one.table.labels.any()
-        assert np.isfinite(one.table.values).all()
+    for recording in normal:
+        assert not recording.table.labels.any()
+        assert np.isfinite(recording.table.values).all()
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_wrong_files_get_one_clear_sentence(folder, spoil, words):
 @pytest.mark.data
 def test_the_published_file(data_folder):
     dataset = cobotops.load([data_folder / "cobotops"])
-    assert [len(one.table) for one in dataset.test] == [2869, 4540]
-    labels = np.concatenate([one.table.labels for one in dataset.test])
+    assert [len(recording.table) for recording in dataset.test] == [2869, 4540]
+    labels = np.concatenate([recording.table.labels for recording in dataset.test])
     assert np.isnan(labels).sum() == 54
-    assert not any(one.table.labels.any() for one in dataset.normal)
-    assert {event.name for one in dataset.test for event in one.events} >= {
+    assert not any(recording.table.labels.any() for recording in dataset.normal)
+    assert {event.name for recording in dataset.test for event in recording.events} >= {
         "protective stop",
         "grip lost",
     }

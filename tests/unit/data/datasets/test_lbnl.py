@@ -47,20 +47,23 @@ def folder(tmp_path):
 
 def test_days_are_recordings(folder):
     dataset = lbnl.load([folder])
-    assert [one.name for one in dataset.normal] == ["SZVAV 2017-09-06", "SZVAV 2017-09-08"]
-    assert [one.category for one in dataset.test] == ["damper stuck", "fault"]
+    assert [recording.name for recording in dataset.normal] == [
+        "SZVAV 2017-09-06",
+        "SZVAV 2017-09-08",
+    ]
+    assert [recording.category for recording in dataset.test] == ["damper stuck", "fault"]
     known, unknown = dataset.test
     (event,) = known.events
     assert format_time(event.start, "naive") == "2017-09-07T00:00:00"
     assert format_time(event.end, "naive") == "2017-09-08T00:00:00"
     assert event.signals == ("AHU: Damper",)
     assert unknown.events[0].signals == ()
-    for one in dataset.test:
-        assert len(one.table) == 144
-        assert one.table.labels.all()
-    for one in dataset.normal:
-        assert not one.table.labels.any()
-        assert one.table.starts.tolist() == [0]
+    for recording in dataset.test:
+        assert len(recording.table) == 144
+        assert recording.table.labels.all()
+    for recording in dataset.normal:
+        assert not recording.table.labels.any()
+        assert recording.table.starts.tolist() == [0]
     assert np.isnan(dataset.normal[1].table.values).sum() == 1
     notes = {note.kind: note.count for note in dataset.notes}
     assert notes == {"padded_names": 1, "failed_cells": 1, "gaps": 1, "no_causes": 1}
@@ -94,8 +97,8 @@ def test_wrong_files_get_one_clear_sentence(folder, spoil, words):
 def test_the_published_file(data_folder):
     dataset = lbnl.load([data_folder / "lbnl"])
     unfaulted = json.loads((data_folder / "lbnl" / "normal.json").read_text())
-    days = [format_time(int(one.table.time[0]), "naive")[:10] for one in dataset.normal]
+    days = [format_time(int(recording.table.time[0]), "naive")[:10] for recording in dataset.normal]
     assert days == [entry["day"] for entry in unfaulted]
     assert len(dataset.test) == 7
-    assert all(one.events[0].signals for one in dataset.test)
+    assert all(recording.events[0].signals for recording in dataset.test)
     assert dataset.test[4].category == "OA damper stuck minimum"
