@@ -58,6 +58,7 @@ def _with_holes(table: TimeTable) -> TimeTable:
         values=np.insert(table.values, starts, np.nan, axis=0),
         time=np.insert(table.time, starts, table.time[starts - 1] + step),
         labels=None if table.labels is None else np.insert(table.labels, starts, np.nan),
+        starts=table.starts + np.searchsorted(starts, table.starts, side="right"),
     )
 
 
@@ -73,8 +74,6 @@ def _time_column(table: TimeTable) -> list[Any]:
 
 
 def _number_column(name: str, values: Any) -> Any:
-    import numpy as np
-
     known = values[~np.isnan(values)]
     whole = bool(np.all((known == np.rint(known)) & (np.abs(known) < WHOLE)))
     column = pl.Series(name, values).fill_nan(None)
