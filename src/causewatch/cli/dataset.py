@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from causewatch.data.datasets import Dataset, KnownDataset, Recording
-    from causewatch.data.table import Note, TimeTable
+    from causewatch.data.table import Note
 
 __all__ = ["register"]
 
@@ -43,9 +42,6 @@ EXAMPLES = """Examples:
   causewatch dataset swat
   causewatch dataset swat ~/SWaT/SWaT_Dataset_Normal_v1.csv ~/SWaT/SWaT_Dataset_Attack_v0.csv
   causewatch dataset skab ~/SKAB/data --out skab --json"""
-
-WHOLE = 2**53
-"""Numbers up to this size are written without a decimal point if a column has whole ones only."""
 
 
 def register(app: typer.Typer) -> None:
@@ -154,85 +150,15 @@ def _write(
                 " folder."
             )
             raise SettingError(message)
+    from causewatch.cli.dataset_csv import recording_csv
+
     out.mkdir(parents=True, exist_ok=True)
     recordings = (*loaded.normal, *loaded.test)
     for number, (recording, target) in enumerate(zip(recordings, targets[:-1], strict=True)):
-        write_atomically(target, _csv(recording, labelled=number >= len(loaded.normal)))
+        write_atomically(target, recording_csv(recording, labelled=number >= len(loaded.normal)))
     causes = json.dumps(_causes(loaded, files), ensure_ascii=False, indent=1)
     write_atomically(targets[-1], causes + "\n")
     return targets
-
-
-def _csv(recording: Recording, labelled: bool) -> bytes:
-    """A recording as CSV; a missing value is an empty cell.
-
-    There is no column of times where rows are counted; times since some start are in seconds.
-    """
-    import numpy as np
-    import polars as pl
-
-    from causewatch.data.datasets.shaping import event_labels
-
-    table = recording.table
-    if labelled and table.labels is None:
-        table = replace(table, labels=event_labels(table, recording.events))
-    table = _with_holes(table)
-    columns = _time_column(table)
-    for place, name in enumerate(table.signals):
-        columns.append(_number_column(name, table.values[:, place]))
-    if labelled:
-        columns.append(_number_column("label", table.labels))
-    target = io.BytesIO()
-    form = "%Y-%m-%dT%H:%M:%S"
-    if np.any(table.time % 1_000_000_000):
-        form += "%.9f" if np.any(table.time % 1000) else "%.6f"
-    form += "Z" if table.clock == "utc" else ""
-    pl.DataFrame(columns).write_csv(target, datetime_format=form)
-    return target.getvalue()
-
-
-def _with_holes(table: TimeTable) -> TimeTable:
-    """The table with an empty row before each stretch after a gap.
-
-    It is dropped when the file is read, and shows that the clock ran on: otherwise a gap of an hour
-    in some night of autumn is taken for a change of the clock.
-    """
-    import numpy as np
-
-    step = round(table.interval * 1_000_000_000)
-    starts = table.starts[table.starts > 0]
-    starts = starts[table.time[starts] - table.time[starts - 1] > step]
-    if table.clock != "naive" or not len(starts):
-        return table
-    return replace(
-        table,
-        values=np.insert(table.values, starts, np.nan, axis=0),
-        time=np.insert(table.time, starts, table.time[starts - 1] + step),
-        labels=None if table.labels is None else np.insert(table.labels, starts, np.nan),
-    )
-
-
-def _time_column(table: TimeTable) -> list[Any]:
-    import polars as pl
-
-    if table.clock == "rows":
-        return []
-    name = "time_s" if table.clock == "elapsed" else "time"
-    while name in (*table.signals, "label"):
-        name += "_"
-    if table.clock == "elapsed":
-        return [pl.Series(name, table.time / 1e9)]
-    return [pl.Series(name, table.time).cast(pl.Datetime("ns"))]
-
-
-def _number_column(name: str, values: Any) -> Any:
-    import numpy as np
-    import polars as pl
-
-    known = values[~np.isnan(values)]
-    whole = bool(np.all((known == np.rint(known)) & (np.abs(known) < WHOLE)))
-    column = pl.Series(name, values).fill_nan(None)
-    return column.cast(pl.Int64) if whole else column
 
 
 def _notes(loaded: Dataset) -> list[Note]:
@@ -296,7 +222,7 @@ MOST_SHOWN = 12
 def _print(loaded: Dataset, written: list[Path]) -> None:
     print(shown(loaded.version))
     for title, recordings in (("To learn from", loaded.normal), ("To watch", loaded.test)):
-        print(f"{title}:")
+        print(f"{title}:{'' if recordings else ' nothing'}")
         for recording in recordings[:MOST_SHOWN]:
             facts = _describe(recording)
             events = f", {_count(facts['events'], 'event')}" if facts["events"] else ""

@@ -13,11 +13,15 @@ __all__ = ["MISSING", "Numbers", "is_supported", "read_labels", "read_numbers"]
 MISSING = frozenset(
     {
         "", "-", "--", "?", "nan", "na", "n/a", "null", "none", "nil", "#n/a", "#na", "#nv",
-        "#value!", "#ref!", "#num!", "#div/0!", "1.#qnan", "-1.#ind", "bad", "bad input",
-        "bad data", "no data", "nodata", "no value", "i/o timeout", "comm fail", "not connected",
+        "#value!", "#ref!", "#num!", "#name?", "#null!", "#div/0!", "1.#qnan", "-1.#ind",
+        "bad", "bad input", "bad data", "no data", "nodata", "no value", "i/o timeout",
+        "comm fail", "not connected",
     }
 )  # fmt: skip
 """Words (lower case) that stand for a missing value in a column of numbers."""
+
+USUAL = frozenset({"", "-", "--", "?", "nan", "na", "n/a", "null", "none", "nil"})
+"""Those that say no more than that; the others say that something failed."""
 
 WORDS = {
     "true": 1.0, "false": 0.0, "on": 1.0, "off": 0.0, "open": 1.0, "opened": 1.0, "closed": 0.0,
@@ -44,11 +48,14 @@ class Numbers:
         Positions of cells that are neither a number nor a known word for missing.
     infinite
         Positions of cells that are infinite or beyond `LARGEST`; missing in `values`.
+    failures
+        Positions of cells such as ``#VALUE!`` or ``Bad Input``; missing in `values`.
     """
 
     values: NDArray[np.float64]
     bad: NDArray[np.intp]
     infinite: NDArray[np.intp]
+    failures: NDArray[np.intp]
 
     @property
     def is_text(self) -> bool:
@@ -87,7 +94,7 @@ def read_numbers(cells: pl.Series, decimal: str = ".") -> Numbers:
     else:
         numbers = cells.cast(pl.Float64, strict=False)
     values = numbers.to_numpy().copy()
-    bad = np.zeros(0, dtype=np.intp)
+    bad = failures = np.zeros(0, dtype=np.intp)
     if text is not None and numbers.null_count() > text.null_count():
         failed = (numbers.is_null() & text.is_not_null()).arg_true()
         words = text.gather(failed).str.strip_chars().str.to_lowercase()
@@ -97,9 +104,10 @@ def read_numbers(cells: pl.Series, decimal: str = ".") -> Numbers:
         at = failed.to_numpy().astype(np.intp)
         values[at] = second.to_numpy()
         bad = at[(second.is_null() & ~words.is_in(list(MISSING))).to_numpy()]
+        failures = at[words.is_in(list(MISSING - USUAL)).to_numpy()]
     infinite = np.flatnonzero(np.abs(values) > LARGEST)
     values[infinite] = np.nan
-    return Numbers(values, bad, infinite)
+    return Numbers(values, bad, infinite, failures)
 
 
 def read_labels(cells: pl.Series, decimal: str = ".") -> NDArray[np.float64]:

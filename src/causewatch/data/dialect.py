@@ -91,10 +91,10 @@ def detect_dialect(
         decimal = "." if mark == "," else _detect_decimal(data)
     cells = Counter(len(row) for row in data).most_common(1)[0][0] if data else len(layout.names)
     names = layout.names
-    if len(names) == cells + 1 and not names[-1].strip():
+    while len(names) > cells and not names[-1].strip():
         names = names[:-1]
-    elif len(names) == cells - 1 and all(len(row) < cells or not row[-1].strip() for row in data):
-        names = (*names, "")
+    if not any(cell.strip() for row in data for cell in row[len(names) :]):
+        names = (*names, *[""] * (cells - len(names)))
     return Dialect(mark, decimal, layout.skip, names, layout.has_header, cells)
 
 
@@ -116,7 +116,7 @@ def find_header(rows: Sequence[Sequence[str]]) -> Layout:
     A first row of numbers, times and missing values only is data.
     """
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    usual = Counter(len(row) for row in rows).most_common(1)[0][0]
+    usual = min(Counter(len(row) for row in rows).most_common(1)[0][0], max(filled))
     skip = 0
     while (
         skip < min(MOST_TITLES, len(rows) - 2)

@@ -91,12 +91,15 @@ def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, .
     found: list[str] = []
     repeated: list[str] = []
     unnamed: list[str] = []
+    padded: list[str] = []
     for position, given in enumerate(names):
         name = " ".join(given.split())
         check_name(name, f"The header of {source}")
         if not name:
             name = f"column_{position + 1}"
             unnamed.append(name)
+        elif name != given:
+            padded.append(name)
         unique, number = name, taken.get(name, 0)
         while unique in taken:
             number += 1
@@ -110,6 +113,13 @@ def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, .
         "duplicate_names",
         f"Repeated column names of {source} became {listing(repeated)}.",
         len(repeated),
+        source,
+    )
+    tally.add(
+        "padded_names",
+        f"Names of {source} with superfluous blanks, which were removed: {{count}} "
+        f"({listing(padded)}).",
+        len(padded),
         source,
     )
     tally.add(

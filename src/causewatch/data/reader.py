@@ -122,6 +122,14 @@ class _Converter:
                 self._note_bad_time(frame, bad)
             keep &= ok
         labels = read_labels(frame[plan.labels], plan.raw.decimal) if plan.labels else None
+        if labels is not None:
+            self._tally.add(
+                "not_labelled",
+                f"Rows of {plan.raw.name} that are not labelled and count as neither normal nor "
+                "anomalous: {count}.",
+                int(np.isnan(labels[keep]).sum()),
+                plan.raw.name,
+            )
         self.rows += len(frame)
         after_dropped = np.concatenate([[self._dropped_last], ~keep[:-1]])[: len(frame)]
         self._dropped_last = bool(not keep[-1]) if len(frame) else self._dropped_last
@@ -147,6 +155,7 @@ class _Converter:
         for kind, found, what in (
             ("text_cells", numbers.bad, "that are no numbers"),
             ("infinite", numbers.infinite, "that are infinite or too large"),
+            ("failed_cells", numbers.failures, "that hold an error in place of a number"),
         ):
             if len(found):
                 row = int(found[0])

@@ -146,6 +146,9 @@ class BlockReader:
         while 0 < len(piece) < 4096 and (more := stream.read(4096)):
             piece += more
         encoding = _utf16(piece[:4096])
+        if encoding:
+            text = f"{self._name} is written in UTF-16, not in UTF-8, and was read as such."
+            self._tally.add("utf16", text, about=self._name)
         decoder = codecs.getincrementaldecoder(encoding)() if encoding else None
         piece = piece.removeprefix(codecs.BOM_UTF8)
         first = piece[: 1 << 16] if not encoding else piece[: 1 << 16].replace(b"\0", b"")

@@ -76,8 +76,15 @@ class TextTable:
                 f"but {self._cells} cells in most rows; repair the header or give the separator."
             )
             raise TableError(message)
-        if len(names) > 1 and not names[-1].strip() and self._last_is_empty(start):
-            names = names[:-1]
+        empty = self._empty_at_the_end(names, start)
+        names = names[: len(names) - empty]
+        self.tally.add(
+            "trailing_separators",
+            f"Empty columns without a name at the end of the lines of {self.name}, left out: "
+            "{count}.",
+            empty,
+            self.name,
+        )
         if not dialect.has_header:
             self.tally.add(
                 "no_header",
@@ -134,13 +141,19 @@ class TextTable:
                 yield portion
             begin = end + 1
 
-    def _last_is_empty(self, start: bytes) -> bool:
-        """Whether the last column of the first block holds nothing (lines end in a separator)."""
-        data = next(self._portions(_drop_records(start, self._skip)[0]), b"")
+    def _empty_at_the_end(self, names: Sequence[str], start: bytes) -> int:
+        """How many last columns have no name and, in the first block, no value."""
+        named = max((place for place, name in enumerate(names) if name.strip()), default=0)
+        positions = list(range(named + 1, len(names)))
+        data = next(self._portions(_drop_records(start, self._skip)[0]), b"") if positions else b""
         if not data:
-            return True
-        last = self._cells_of(data, [self._cells - 1], 0).to_series()
-        return bool((last.fill_null("").str.strip_chars() == "").all())
+            return len(positions)
+        count = 0
+        for cells in reversed(self._cells_of(data, positions, 0).get_columns()):
+            if (cells.fill_null("").str.strip_chars() != "").any():
+                break
+            count += 1
+        return count
 
     def _parse(self, data: bytes, columns: Sequence[str], row: int) -> pl.DataFrame:
         """The named columns of whole records; `row` is the number of the first."""

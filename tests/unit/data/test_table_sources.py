@@ -36,7 +36,7 @@ def test_parquet(tmp_path, noted):
     np.testing.assert_array_equal(table.values[:3, 0], [1, np.nan, 3])
     np.testing.assert_array_equal(table.values[:3, 1], [1, 0, np.nan])
     np.testing.assert_array_equal(table.values[:3, 2], [0.5, np.nan, np.nan])
-    assert noted(table) == {"text_column": 2, "infinite": 1}
+    assert noted(table) == {"padded_names": 1, "text_column": 2, "infinite": 1}
     assert table.files[0].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     assert table.files[0].rows == 6
 
@@ -80,7 +80,7 @@ def test_spreadsheet(tmp_path, noted, title):
     assert table.interval == 10
     np.testing.assert_allclose(table.values[:, 0], 0.1 * np.arange(6))
     np.testing.assert_array_equal(table.labels, [0, 0, 0, 1, 1, 1])
-    assert noted(table) == ({"title_rows": 1} if title else {})
+    assert noted(table) == {"padded_names": 2} | ({"title_rows": 1} if title else {})
     assert table.files[0].rows == 6
 
 

@@ -50,7 +50,59 @@ def test_title_rows_are_skipped(write, noted):
 def test_a_separator_at_line_ends_is_no_column(write, header):
     table = read_table(write(f"{header}\n0,1,\n1,2,\n"))
     assert table.signals == ("a",)
-    assert table.notes == ()
+    (note,) = table.notes
+    assert (note.kind, note.count) == ("trailing_separators", 1)
+
+
+@pytest.mark.parametrize("header", ["time;a;b;;;", "time;a;b"])
+def test_wholly_empty_columns_at_line_ends_are_none(write, noted, header):
+    table = read_table(write(f"{header}\n0;1,5;2;;;\n1;2,5;3;;;\n2;3,5;4;; ;\n"))
+    assert table.signals == ("a", "b")
+    assert noted(table) == {"trailing_separators": 3}
+    filled = read_table(write("time;a;;;\n0;1,5;;;\n1;2,5;;7;\n2;3,5;;8;\n"))
+    assert filled.signals == ("a", "column_3", "column_4")
+    assert noted(filled)["trailing_separators"] == 1
+
+
+def test_names_with_blanks_are_said(write, noted):
+    table = read_table(write("time, Air  Temperature ,b\n0,1,2\n1,3,4\n"))
+    assert table.signals == ("Air Temperature", "b")
+    assert noted(table) == {"padded_names": 1}
+
+
+def test_failures_in_numbers_are_counted_by_column(write, noted):
+    cells = ["#VALUE!", "1", "#DIV/0!", "2", "#N/A", "nan", ""]
+    lines = [f"{row},{cell},1" for row, cell in enumerate(cells)]
+    table = read_table(write("time,a,b\n" + "\n".join(lines) + "\n"))
+    np.testing.assert_array_equal(np.isnan(table.values[:, 0]), [1, 0, 1, 0, 1, 1, 1])
+    assert noted(table) == {"failed_cells": 3}
+    assert "column 'a'" in table.notes[0].text
+    assert "'#VALUE!' in line 2 of table.csv" in table.notes[0].text
+
+
+def test_rows_without_a_label_are_counted(write, noted):
+    lines = [f"{row},{row},{label}" for row, label in enumerate(["0", "", "-999", "1", "nan"])]
+    table = read_table(write("time,a,class\n" + "\n".join(lines) + "\n"), labels="class")
+    np.testing.assert_array_equal(table.labels, [0, np.nan, np.nan, 1, np.nan])
+    assert noted(table) == {"not_labelled": 3}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf16_with_tabs_is_said(write, noted, encoding):
+    text = "time\tLuft °C\tb\t\n2020-01-01 00:00:00\t1,5\t2\t\n2020-01-01 00:00:01\t2,5\t3\t\n"
+    table = read_table(write(text.encode(encoding)))
+    assert table.signals == ("Luft °C", "b")
+    np.testing.assert_array_equal(table.values, [[1.5, 2], [2.5, 3]])
+    assert noted(table) == {"trailing_separators": 1, "utf16": 1}
+
+
+def test_nanoseconds_are_kept(write):
+    seconds = [f"2018-09-11T18:48:38.{row}19502163,{row}" for row in range(3)]
+    table = read_table(write("time,a\n" + "\n".join(seconds) + "\n"))
+    assert table.interval == 0.1
+    assert (table.time % 100_000_000 == 19_502_163).all()
+    epoch = read_table(write("time,a\n1536691718119502163,1\n1536691718219502163,2\n"))
+    np.testing.assert_array_equal(epoch.time, 1536691718119502163 + np.array([0, 100_000_000]))
 
 
 def test_last_line_without_line_end(write):

@@ -173,15 +173,9 @@ def _event(attack: Attack) -> Event:
 
 
 def _check_labels(name: str, table: TimeTable, events: Sequence[Event], notes: list[Note]) -> None:
-    """Say what the labels leave open, and where they contradict the disclosed attacks."""
+    """Say where the labels contradict the disclosed attacks."""
     assert table.labels is not None
     truth = event_labels(table, events)
-    if unlabelled := int(np.isnan(table.labels).sum()):
-        text = (
-            f"Rows of {name} that are not labelled (−999) and count as neither normal nor "
-            f"attacked: {unlabelled:,}; the events are from the disclosed attacks."
-        )
-        notes.append(Note("not_labelled", unlabelled, text))
     wrong = (table.labels == 1) & (truth == 0) | (table.labels == 0) & (truth == 1)
     if count := int(wrong.sum()):
         text = f"Rows of {name} whose label contradicts the disclosed attacks: {count:,}."

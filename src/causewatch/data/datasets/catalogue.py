@@ -178,6 +178,33 @@ _LIST = (
         "beside them, or their folder.",
         module="alfa",
     ),
+    KnownDataset(
+        name="lbnl",
+        title="LBNL inventory of building systems",
+        about="An air-handling unit in a real building, 14 signals, one row per minute: days with "
+        "and without a fault.",
+        origin="Lawrence Berkeley National Laboratory, 2020.",
+        files="SZVAV.csv, or its folder; causes.json beside it is read for what was done.",
+        module="lbnl",
+    ),
+    KnownDataset(
+        name="cobotops",
+        title="UR3 CobotOps",
+        about="A robot arm that grips things, 19 signals, one row per second: two sessions with "
+        "protective stops and lost grips.",
+        origin="UCI Machine Learning Repository 963 (Tyrovolas et al.), CC BY 4.0.",
+        files="dataset_02052023.csv, or its folder.",
+        module="cobotops",
+    ),
+    KnownDataset(
+        name="carobd",
+        title="carOBD",
+        about="A healthy car, 26 signals, about two rows per second: trips without any fault, for "
+        "false alarms.",
+        origin="E. Barreto, free to everyone: https://github.com/eron93br/carOBD",
+        files="Trips such as drive1.csv and long1.csv, or their folder.",
+        module="carobd",
+    ),
 )
 
 DATASETS: Mapping[str, KnownDataset] = MappingProxyType({entry.name: entry for entry in _LIST})

@@ -100,17 +100,17 @@ def _entry(told: Any, number: int, file: str) -> CauseEntry:
 def causes_beside(files: Iterable[Path]) -> dict[Path, list[CauseEntry]]:
     """What ``causes.json`` says of each file: the one in its folder, else in the folder above."""
     read: dict[Path, list[CauseEntry]] = {}
-    found: dict[Path, list[CauseEntry]] = {}
+    by_file: dict[Path, list[CauseEntry]] = {}
     for file in files:
         for folder in (file.parent, file.parent.parent):
             path = folder / "causes.json"
             if path not in read:
                 read[path] = read_causes(path) if path.is_file() else []
-            if read[path]:
-                entries = [e for e in read[path] if Path(e.file or "").name == file.name]
-                found |= {file: entries} if entries else {}
+            entries = [entry for entry in read[path] if Path(entry.file or "").name == file.name]
+            if entries:
+                by_file[file] = entries
                 break
-    return found
+    return by_file
 
 
 def needed_causes(files: Sequence[Path], title: str, expected: str) -> dict[Path, list[CauseEntry]]:
@@ -118,32 +118,32 @@ def needed_causes(files: Sequence[Path], title: str, expected: str) -> dict[Path
     if not files:
         message = f"No recording of {title} was found; expected {expected}."
         raise TableError(message)
-    found = causes_beside(files)
-    missing = [file_name(path) for path in files if path not in found]
+    causes = causes_beside(files)
+    missing = [file_name(path) for path in files if path not in causes]
     if missing:
         message = (
             f"No causes.json beside the recordings of {title} says what went wrong in "
             f"{listing(missing, 3)}; expected {expected}."
         )
         raise TableError(message)
-    return found
+    return causes
 
 
 def row_event(entry: CauseEntry, table: TimeTable, path: Path) -> Event:
     """An entry whose start and end are row numbers, as an event of the table of its file."""
-    rows = (entry.start, entry.end)
-    if not (isinstance(rows[0], int) and isinstance(rows[1], int)):
-        rows = (0, 0)
-    first, last = int(rows[0]), int(rows[1]) - 1
+    name, start, end = file_name(path), entry.start, entry.end
     unknown = [signal for signal in entry.signals if signal not in table.signals]
-    if unknown or not 0 <= first <= last < len(table):
-        what = (
-            f"signals {listing(unknown)}" if unknown else f"rows {entry.start!r} to {entry.end!r}"
-        )
+    if unknown:
+        message = f"causes.json names {listing(unknown)} of {name}, which has no such signals."
+        raise TableError(message)
+    if any(file.rows != len(table) for file in table.files):
+        message = f"Rows of {name} cannot be used, so row numbers of causes.json do not fit."
+        raise TableError(message)
+    if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= len(table)):
         message = (
-            f"causes.json names {what} of {file_name(path)}, which has {len(table):,} rows of "
-            f"{len(table.signals)} signals; the two do not belong together."
+            f"causes.json has an event of {name} from {start!r} to {end!r}; rows between 0 and "
+            f"{len(table)} are expected."
         )
         raise TableError(message)
-    end = int(table.time[last]) + round(table.interval * NANOSECONDS)
-    return Event(entry.name, int(table.time[first]), end, entry.signals, entry.description)
+    last = int(table.time[end - 1]) + round(table.interval * NANOSECONDS)
+    return Event(entry.name, int(table.time[start]), last, entry.signals, entry.description)

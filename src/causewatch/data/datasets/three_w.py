@@ -74,7 +74,7 @@ def load(paths: Sequence[Path]) -> Dataset:
         raise TableError(message)
     have_values = np.any([np.isfinite(r.table.values).any(axis=0) for r in recordings], axis=0)
     signals = [signal for signal, has in zip(SIGNALS, have_values, strict=True) if has]
-    normal, test = ([_keep(one, signals) for one in part] for part in (normal, test))
+    normal, test = ([_keep(recording, signals) for recording in part] for part in (normal, test))
     notes = _notes(recordings, [signal for signal in SIGNALS if signal not in signals])
     return Dataset("3w", _version(normal, test), tuple(normal), tuple(test), notes=notes)
 
@@ -131,7 +131,8 @@ def _version(normal: Sequence[Recording], test: Sequence[Recording]) -> str:
 def _notes(recordings: Sequence[Recording], absent: Sequence[str]) -> tuple[Note, ...]:
     wells = sorted({recording.category for recording in recordings})
     notes = [
-        _dead(well, [one.table for one in recordings if one.category == well]) for well in wells
+        _dead(well, [recording.table for recording in recordings if recording.category == well])
+        for well in wells
     ]
     text = f"Left out, as no recording has a value of it: {listing(absent)}."
     notes += [Note("left_out", len(absent), text)]
@@ -159,7 +160,9 @@ def _is_still(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
 
 
 def _not_labelled(recordings: Iterable[Recording]) -> Note:
-    labels = [one.table.labels for one in recordings if one.table.labels is not None]
+    labels = [
+        recording.table.labels for recording in recordings if recording.table.labels is not None
+    ]
     count = sum(int(np.isnan(each).sum()) for each in labels)
     text = f"Rows that are not labelled and count as neither normal nor anomalous: {count:,}."
     return Note("not_labelled", count, text)

@@ -69,7 +69,10 @@ def test_flights_and_their_faults(folder):
         (lambda f: [(f / name).unlink() for name in (ENGINE, RUDDER)], "No flight with a fault of"),
         (lambda f: (f / "causes.json").unlink(), "No causes.json beside the recordings of ALFA"),
         (lambda f: (f / "causes.json").write_text("{}"), "holds no list"),
-        (lambda f: write(f / RUDDER, 79), "rows 40 to 80 of carbonZ_2018-09-11-15-06-34_2_rudder"),
+        (
+            lambda f: write(f / RUDDER, 79),
+            "event of carbonZ_2018-09-11-15-06-34_2_rudder_right_failure.parquet from 40 to 80",
+        ),
         (lambda f: write(f / HEALTHY, 9, ["a"]), "is not a file of ALFA: it lacks the columns"),
     ],
 )
@@ -84,9 +87,9 @@ def test_wrong_files_get_one_clear_sentence(folder, spoil, words):
 def test_the_published_files(data_folder):
     dataset = alfa.load([data_folder / "alfa"])
     assert "complete: 10 healthy flights, 18 with a fault" in dataset.version
-    for one in dataset.test:
-        (event,) = one.events
+    for recording in dataset.test:
+        (event,) = recording.events
         assert event.signals
         assert any(signal.startswith("rc-out.") for signal in event.signals)
-        assert one.table.time[-1] < event.end
-        assert event.start > one.table.time[0]
+        assert recording.table.time[-1] < event.end
+        assert event.start > recording.table.time[0]

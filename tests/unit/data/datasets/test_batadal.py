@@ -86,7 +86,7 @@ def test_rows_that_are_not_labelled_are_neither_normal_nor_attacked(dataset):
     assert np.nansum(partly.table.labels) == 42
     assert np.isnan(partly.table.labels).sum() == 4177 - 42
     assert [event.name for event in partly.events] == list("1234567")
-    notes = {note.kind: note for note in dataset.notes}
+    notes = {note.kind: note for note in (*dataset.notes, *partly.table.notes)}
     assert notes["not_labelled"].count == 4177 - 42
     assert "dataset04, labelled in part, with 7 attacks" in dataset.version
     assert "labels_differ" not in notes

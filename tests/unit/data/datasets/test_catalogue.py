@@ -22,7 +22,7 @@ from causewatch.errors import SettingError, TableError, UnknownNameError
 
 NAMES = (
     "swat", "pepper", "wadi", "hai", "tsb-ad", "skab", "tep", "batadal", "causrca", "voraus",
-    "gecco", "3w", "cranfield", "alfa",
+    "gecco", "3w", "cranfield", "alfa", "lbnl", "cobotops", "carobd",
 )  # fmt: skip
 SECOND = 1_000_000_000
 

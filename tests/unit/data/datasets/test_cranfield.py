@@ -51,9 +51,9 @@ def test_windows_of_faults_are_events(folder):
     assert event.signals == ("VC302 valve position",)
     assert [event.start // SECOND for event in fifth.events] == [60, 150]
     assert fifth.events[0].signals == ()
-    for one in dataset.test:
-        rows = [row for cause in one.causes for row in range(cause["start"], cause["end"])]
-        assert np.flatnonzero(one.table.labels).tolist() == rows
+    for recording in dataset.test:
+        rows = [row for cause in recording.causes for row in range(cause["start"], cause["end"])]
+        assert np.flatnonzero(recording.table.labels).tolist() == rows
     assert first.category == "1: air line blockage"
     assert "a part of it: 2 recordings with 3 windows" in dataset.version
     notes = {note.kind: note.text for note in dataset.notes}
@@ -63,12 +63,12 @@ def test_windows_of_faults_are_events(folder):
 
 def test_what_comes_before_the_first_fault_is_to_learn_from(folder):
     normal = cranfield.load([folder]).normal
-    assert [one.name for one in normal] == [
+    assert [recording.name for recording in normal] == [
         "case1_1 before the first fault",
         "case5_1 before the first fault",
     ]
-    assert [len(one.table) for one in normal] == [100, 60]
-    assert not any(one.table.labels.any() for one in normal)
+    assert [len(recording.table) for recording in normal] == [100, 60]
+    assert not any(recording.table.labels.any() for recording in normal)
 
 
 def entry(**parts):
@@ -80,9 +80,18 @@ def entry(**parts):
     [
         (lambda f: (f / "causes.json").unlink(), "No causes.json beside the recordings of Cranf"),
         (lambda f: (f / "causes.json").write_text(json.dumps(CAUSES[:2])), "wrong in case1_1.par"),
-        (lambda f: (f / "causes.json").write_text(entry(end=301)), "rows 100 to 301 of case1_1"),
-        (lambda f: (f / "causes.json").write_text(entry(start="now")), "rows 'now' to 300 of case"),
-        (lambda f: (f / "causes.json").write_text(entry(signals=["PT1"])), "names signals PT1 of"),
+        (
+            lambda f: (f / "causes.json").write_text(entry(end=301)),
+            "an event of case1_1.parquet from 100 to 301",
+        ),
+        (
+            lambda f: (f / "causes.json").write_text(entry(start="now")),
+            "an event of case1_1.parquet from 'now' to 300",
+        ),
+        (
+            lambda f: (f / "causes.json").write_text(entry(signals=["PT1"])),
+            "names PT1 of case1_1.parquet, which",
+        ),
         (lambda f: [p.unlink() for p in f.glob("case*")], "No table was found"),
         (
             lambda f: pl.DataFrame({"t": [0, 1], "a": [1, 2]}).write_parquet(f / "case1_1.parquet"),
@@ -107,6 +116,15 @@ def test_other_tables_are_no_recordings(tmp_path):
 def test_the_published_files(data_folder):
     dataset = cranfield.load([data_folder / "cranfield"])
     assert "complete: 6 recordings with 7 windows" in dataset.version
-    assert [len(one.table) for one in dataset.normal] == [1565, 2399, 1135, 953, 684, 1722]
-    located = {event.name[0] for one in dataset.test for event in one.events if event.signals}
+    assert [len(recording.table) for recording in dataset.normal] == [
+        1565,
+        2399,
+        1135,
+        953,
+        684,
+        1722,
+    ]
+    located = {
+        event.name[0] for recording in dataset.test for event in recording.events if event.signals
+    }
     assert located == set("1236")

@@ -60,14 +60,14 @@ def folder(tmp_path):
 
 def test_recordings_are_sorted_by_what_their_rows_say(folder):
     dataset = three_w.load([folder])
-    assert [one.name for one in dataset.normal] == [
+    assert [recording.name for recording in dataset.normal] == [
         "WELL-00001_20170201020207",
         "WELL-00001_20170202020207",
     ]
-    assert [one.category for one in dataset.test] == ["WELL-00003"] * 2
+    assert [recording.category for recording in dataset.test] == ["WELL-00003"] * 2
     signals = tuple(signal for signal in three_w.SIGNALS if signal != "T-JUS-CKGL")
-    for one in (*dataset.normal, *dataset.test):
-        assert one.table.signals == signals
+    for recording in (*dataset.normal, *dataset.test):
+        assert recording.table.signals == signals
     test = dataset.test[0]
     assert np.isnan(test.table.values[:, signals.index("QGL")]).all()
     (event,) = test.events
@@ -104,7 +104,11 @@ def test_dead_sensors_are_named_by_well(folder):
 
 def test_without_a_list_of_causes_events_name_no_signals(folder):
     (folder / "causes.json").unlink()
-    assert all(event.signals == () for one in three_w.load([folder]).test for event in one.events)
+    assert all(
+        event.signals == ()
+        for recording in three_w.load([folder]).test
+        for event in recording.events
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,10 +142,10 @@ def test_the_published_files(data_folder):
     assert (len(dataset.normal), len(dataset.test)) == (132, 25)
     causes = json.loads((data_folder / "3w" / "causes.json").read_text())
     by_file = {cause["file"].split("/")[1].split(".")[0]: cause for cause in causes}
-    for one in dataset.test:
-        cause, (event,) = by_file[one.name], one.events
+    for recording in dataset.test:
+        cause, (event,) = by_file[recording.name], recording.events
         assert event.name == cause["name"]
         assert event.signals == tuple(cause["signals"])
         assert format_time(event.start, "naive") == cause["start"].replace(" ", "T")
         assert format_time(event.end, "naive") == cause["end"].replace(" ", "T")
-    assert not any(one.table.labels.any() for one in dataset.normal)
+    assert not any(recording.table.labels.any() for recording in dataset.normal)

@@ -1,0 +1,106 @@
+"""The inventory of building systems of the Lawrence Berkeley National Laboratory: air handlers.
+
+One row a minute, US dates without a zone, in a real building: temperatures, set points, fan, damper
+and valve signals (``AHU: …``). Names hold blanks too many, and a number may be ``#VALUE!``. Faults
+were put in by the day: column ``Fault Detection Ground Truth`` is 1 on the whole of such a day.
+
+Each day is a recording. Days with a fault are to watch, with one event from midnight to midnight;
+the others are to learn from. What was done on a day, and the signals at its place, are read from a
+``causes.json`` beside the file; without it the events name no signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from causewatch.data.datasets.base import Dataset, Event, Recording
+from causewatch.data.datasets.causes import CauseEntry, causes_beside
+from causewatch.data.datasets.checks import check_columns
+from causewatch.data.datasets.files import find_files, plain_name
+from causewatch.data.datasets.shaping import keep_where
+from causewatch.data.source import read_table
+from causewatch.data.table import NANOSECONDS, Note, TimeTable
+from causewatch.errors import TableError, listing, shorten
+
+__all__ = ["load"]
+
+TITLE = "the LBNL inventory"
+TIME, LABELS = "Datetime", "Fault Detection Ground Truth"
+FORMAT = "%m/%d/%Y %H:%M"
+DAY = 86_400 * NANOSECONDS
+
+
+def load(paths: Sequence[Path]) -> Dataset:
+    """Load air handlers of the LBNL inventory.
+
+    Parameters
+    ----------
+    paths
+        The folder that holds ``SZVAV.csv`` (and ``causes.json``), or such files.
+    """
+    files = find_files(paths, TITLE, "files such as SZVAV.csv")
+    causes = causes_beside(files)
+    normal: list[Recording] = []
+    test: list[Recording] = []
+    notes: list[Note] = []
+    for path in files:
+        check_columns(path, (TIME, LABELS), TITLE)
+        table = read_table(path, time=TIME, time_format=FORMAT, labels=LABELS)
+        notes += table.notes
+        known = _by_day(causes.get(path, []), table, path)
+        for day in np.unique(table.time // DAY).tolist():
+            recording = _recording(plain_name(path), replace(table, notes=()), day, known)
+            (test if recording.events else normal).append(recording)
+    if not normal or not test:
+        missing = "with a fault" if normal else "without a fault"
+        message = f"No day {missing} was found in the files of {TITLE}; give those that hold both."
+        raise TableError(message)
+    version = (
+        f"LBNL inventory of building systems, {listing(plain_name(path) for path in files)}: "
+        f"{len(normal)} days without a fault, {len(test)} with one."
+    )
+    unknown = sum(not recording.events[0].signals for recording in test)
+    if unknown:
+        text = f"Faults of which no signal is known: {unknown} of {len(test)}."
+        notes.append(Note("no_causes", unknown, text))
+    return Dataset("lbnl", version, tuple(normal), tuple(test), notes=tuple(notes))
+
+
+def _by_day(entries: Sequence[CauseEntry], table: TimeTable, path: Path) -> dict[int, CauseEntry]:
+    """What is known of the faults of a file, by day since 1970."""
+    known = {}
+    for entry in entries:
+        # The reader takes superfluous blanks out of names.
+        signals = tuple(" ".join(signal.split()) for signal in entry.signals)
+        unknown = [signal for signal in signals if signal not in table.signals]
+        try:
+            begin = datetime.strptime(str(entry.start), FORMAT).replace(tzinfo=UTC)
+        except ValueError:
+            begin = None
+        if begin is None or unknown:
+            wrong = shorten(repr(unknown[0] if unknown else entry.start))
+            message = (
+                f"causes.json names {wrong} for {path.name}, which is no "
+                f"{'signal of it' if unknown else 'time such as 9/18/2017 0:00'}; correct it."
+            )
+            raise TableError(message)
+        known[int(begin.timestamp()) * NANOSECONDS // DAY] = replace(entry, signals=signals)
+    return known
+
+
+def _recording(file: str, table: TimeTable, day: int, known: Mapping[int, CauseEntry]) -> Recording:
+    """One day; a fault lasts from midnight to midnight."""
+    part = keep_where(table, table.time // DAY == day)
+    name = f"{file} {np.datetime64(day, 'D')}"
+    assert part.labels is not None
+    if not (part.labels == 1).any():
+        return Recording(name, part, category="unfaulted")
+    entry = known.get(day)
+    kind = entry.name if entry else "fault"
+    event = Event(kind, day * DAY, (day + 1) * DAY, entry.signals if entry else ())
+    return Recording(name, part, (event,), kind)
