@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test bench results proof docs clean
+.PHONY: help setup demo check test bench league league-quick results proof docs clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "causewatch needs Python 3.11 or newer; set PYTHON=…")'
@@ -54,10 +54,14 @@ bench: $(VENV)/.bench ## speed and memory, as ratios to peers
 	$(BIN)/python -m benchmarks.speed.metrics
 	$(BIN)/python -m benchmarks.accuracy.false_alarms
 	$(BIN)/python -m benchmarks.accuracy.causes
-	$(BIN)/python -m benchmarks.accuracy.ablation
-	$(BIN)/python -m benchmarks.accuracy.ablation --settings
 
-results: $(VENV)/.bench ## the tables of docs/results, about an hour
+league: $(VENV)/.dev ## every detector on every recording, counted alike; resumable, under an hour
+	$(BIN)/python -m benchmarks.league
+
+league-quick: $(VENV)/.dev ## the same on one small simulated recording
+	$(BIN)/python -m benchmarks.league --quick
+
+results: $(VENV)/.bench ## the other tables of docs/results
 	$(BIN)/python -m benchmarks.results
 
 proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, brokers, memory

@@ -5,7 +5,7 @@ default settings from ``dataset03``, a year of normal work; its limits are froze
 with attacks is opened. Everything was developed on ``dataset04`` (attacks 1 to 7, ``--develop``);
 ``test_dataset`` (attacks 8 to 14) is for reporting. Interval rule and default time between false
 alarms were not chosen by it, but it is not unseen: earlier tables of parts and settings
-(`benchmarks.accuracy.ablation`) were made on it. ``--sweep`` shows on ``dataset04`` alone what
+(by earlier releases) were made on it. ``--sweep`` shows on ``dataset04`` alone what
 depends on interval, lag and the time between false alarms.
 
 The files with attacks have two decimals, ``dataset03`` has nine. One pressure (P_J280) varies by

@@ -35,7 +35,12 @@ from causewatch.evaluation.verdicts import Verdicts
 
 __all__ = ["Task", "code_hash", "computed", "measure", "stored"]
 
-SOURCES = ("src/causewatch", "benchmarks/league")
+LAYERS = (
+    "kernels", "data", "simulate", "preprocess", "discovery", "detectors", "model", "monitor",
+    "explain", "evaluation",
+)  # fmt: skip
+"""Layers of the product that a cell depends on."""
+SOURCES = (*(f"src/causewatch/{layer}" for layer in LAYERS), "benchmarks/league")
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def duration(seconds: float) -> str:
     for unit, length in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0)):
         if seconds >= length:
             return f"{seconds / length:.3g} {unit}"
-    return f"{seconds:.3g} s"
+    return f"{round(seconds, 3):.3g} s"
 
 
 MEASURES = (

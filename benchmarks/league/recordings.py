@@ -19,6 +19,7 @@ from benchmarks.league.case import counted_from, slice_of, without_events
 from causewatch.data.datasets.base import Recording
 from causewatch.data.datasets.catalogue import load_dataset
 from causewatch.data.datasets.shaping import keep_rows, keep_where
+from causewatch.data.datasets.tep import load as load_tep
 from causewatch.data.table import NANOSECONDS, TimeTable
 from causewatch.errors import NotEnoughDataError
 from causewatch.evaluation.baselines.base import Split
@@ -76,7 +77,7 @@ TEP_FALSE_ALARM_EVERY = 10.0 * DAY
 
 def tep(folder: Path, part: str) -> list[Case]:
     """Learnt from ``d00``, limits from the first half of ``d00_te``; faults of one kind of file."""
-    dataset = load_dataset("tep", folder / "tep")
+    dataset = load_tep([folder / "tep"], training_faults=True)
     by_name = {recording.name: recording for recording in (*dataset.normal, *dataset.test)}
     learn, normal = by_name["d00"].table, by_name["d00_te"].table
     half, rest = keep_rows(normal, 0, len(normal) // 2), keep_rows(normal, len(normal) // 2, 10**9)

@@ -1,8 +1,8 @@
-"""Write the tables of ``docs/results``.
+"""Write the tables of ``docs/results`` that are not the league's.
 
-Usage: ``python -m benchmarks.results [--only plant,tep,…] [--quick]``. All of them take about an
-hour on two cores; real recordings are looked for in ``CAUSEWATCH_DATA``, and pages about those that
-are absent are left as they are. With ``--quick`` little is measured and nothing written.
+Usage: ``python -m benchmarks.results [--only causrca,paper,…] [--quick]``. Real recordings are looked
+for in ``CAUSEWATCH_DATA``, and pages about those that are absent are left as they are. With
+``--quick`` little is measured and nothing written.
 """
 
 from __future__ import annotations
