@@ -1,7 +1,7 @@
 """Write the tables of ``docs/results`` that are not the league's.
 
-Usage: ``python -m benchmarks.results [--only causrca,paper,…] [--quick]``. Real recordings are looked
-for in ``CAUSEWATCH_DATA``, and pages about those that are absent are left as they are. With
+Usage: ``python -m benchmarks.results [--only causrca,paper,…] [--quick]``. Real recordings are
+looked for in ``CAUSEWATCH_DATA``, and pages about those that are absent are left as they are. With
 ``--quick`` little is measured and nothing written.
 """
 
