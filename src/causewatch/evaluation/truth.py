@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -195,14 +194,6 @@ def rows_of(event: Event, table: TimeTable, grace: float = 0.0) -> tuple[int, in
 
 
 def _recording(name: str, table: TimeTable, events: Sequence[Event]) -> Recording:
-    for one, two in pairwise(events):
-        if two.start < one.end:
-            msg = (
-                f"The events {one.name!r} and {two.name!r} of {name!r} overlap from"
-                f" {format_time(two.start, table.clock)} on; an alarm then would belong to both:"
-                " make them one event, or let the second begin when the first ends."
-            )
-            raise SettingError(msg)
     if table.labels is None:
         table = replace(table, labels=event_labels(table, events))
     return Recording(Path(name).stem, table, tuple(events))

@@ -93,7 +93,6 @@ def test_events_of_several_recordings_go_by_file_or_by_time() -> None:
 @pytest.mark.parametrize(
     ("entries", "says"),
     [
-        ([("x", 10, 30, ("a",)), ("y", 20, 40, ("b",))], "'x' and 'y' of 't.csv' overlap from 20s"),
         ([("x", 10, 30, ("zz",))], "zz"),
         ([("x", 10, 130, ("a",))], "rows 10 to 130 of a recording of 100 rows"),
         ([("x", -5, 13, ("a",))], "rows -5 to 13"),
@@ -111,6 +110,16 @@ def test_wrong_events_get_one_sentence(entries: list[tuple[Any, ...]], says: str
         with_truth({"t.csv": a_table()}, [CauseEntry(*entry) for entry in entries])
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_events_may_overlap_and_every_row_in_any_of_them_is_anomalous() -> None:
+    entries = [CauseEntry("y", 20, 40, ("b",)), CauseEntry("x", 10, 30, ("a",))]
+    (recording,) = with_truth({"t.csv": a_table()}, entries)
+    assert [rows_of(event, recording.table) for event in recording.events] == [(10, 30), (20, 40)]
+    labels = recording.table.labels
+    assert labels is not None
+    assert np.flatnonzero(labels).tolist() == list(range(10, 40))
+    assert doubts([recording]) == []
 
 
 def test_unknown_signals_list_the_known_ones() -> None:
