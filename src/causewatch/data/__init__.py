@@ -2,7 +2,14 @@
 
 from causewatch.data.derived import Derived, Without
 from causewatch.data.source import TableOptions, open_table, read_table, replay
-from causewatch.data.spans import Span, format_duration, lasting, parse_duration, parse_span
+from causewatch.data.spans import (
+    Span,
+    format_duration,
+    format_tick,
+    lasting,
+    parse_duration,
+    parse_span,
+)
 from causewatch.data.table import (
     Clock,
     Note,
@@ -25,6 +32,7 @@ __all__ = [
     "TimeTable",
     "Without",
     "format_duration",
+    "format_tick",
     "format_time",
     "lasting",
     "open_table",

@@ -92,7 +92,9 @@ def findings_of(
     within_a_tick = any(link.lag == 0 for link in graph)
     findings += [
         finding
-        for finding in residual_findings(plan.signals, residuals, starts, plan.every)
+        for finding in residual_findings(
+            plan.signals, residuals, starts, plan.every, source.interval
+        )
         if not (within_a_tick and finding.kind == "residual_shared")
     ]
     findings += _nonlinearity(graph, mechanisms, taken.sample, plan.max_lag)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from causewatch.data import format_tick
 from causewatch.detectors import Equations
 from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.graph import CausalGraph, Link
@@ -150,6 +151,11 @@ class NormalModel:
     def signals(self) -> tuple[str, ...]:
         """Signals in the model."""
         return self.preprocessing.signals
+
+    @property
+    def tick(self) -> str:
+        """Length of a tick for people: ``10 s``, or ``20 rows of 499 ms``."""
+        return format_tick(self.preprocessing.every, self.interval)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a ``.cwm`` file: it is there whole or not at all."""

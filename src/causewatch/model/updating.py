@@ -26,7 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Derived, TableSource, TimeTable, format_time, open_table
+from causewatch.data import (
+    Derived,
+    TableSource,
+    TimeTable,
+    format_duration,
+    format_time,
+    open_table,
+)
 from causewatch.detectors import GuardRanges, Judged, Limits, habits_of, scores_of
 from causewatch.detectors.calibration import MERGE
 from causewatch.detectors.equations import LEAST_SPREAD
@@ -192,8 +199,8 @@ def _opened(model: NormalModel, normal: Any, reading: dict[str, Any]) -> TableSo
         raise TableError(msg)
     if source.interval > 1.5 * model.preprocessing.every:
         msg = (
-            f"Rows of the new recording are {source.interval:g} s apart, but a tick of the model is"
-            f" {model.preprocessing.every:g} s long; give a recording with more rows."
+            f"Rows of the new recording are {format_duration(source.interval)} apart, but a tick of"
+            f" the model is {model.tick}; give a recording with more rows."
         )
         raise TableError(msg)
     return source
