@@ -76,7 +76,8 @@ def open_table(
     ----------
     source
         A path (CSV and relatives, also gzipped; Parquet; XLSX), several paths (each a stretch of
-        its own), a dataframe of any library narwhals knows, a 2-D array, or a `TimeTable`.
+        its own, the earliest first where times are known), a dataframe of any library narwhals
+        knows, a 2-D array, or a `TimeTable`.
     time
         The time column; found by its name or content if None.
     labels
@@ -228,13 +229,19 @@ def _plan(raws: list[RawTable], options: _Options, tally: Tally) -> OpenedTable:
     clock = time.format.clock if time else "rows"
     plans = [Plan(first, signals, time, options.labels, clock)]
     pace = measure_pace(plans[0], head, tally)
-    for raw in raws[1:]:
-        plans.append(_plan_next(raw, plans[0], options, tally))
+    if len(raws) > 1:
+        begins = [int(first_times(plans[0], head)[0])]
+        for raw in raws[1:]:
+            plan, begin = _plan_next(raw, plans[0], options, tally)
+            plans.append(plan)
+            begins.append(begin)
+        if clock in ("naive", "utc"):
+            plans = [plans[k] for k in np.argsort(begins, kind="stable")]
     return OpenedTable(plans, pace, options.exclude, tally)
 
 
-def _plan_next(raw: RawTable, first: Plan, options: _Options, tally: Tally) -> Plan:
-    """Plan a further file: same columns, in any order, and the same clock as the first."""
+def _plan_next(raw: RawTable, first: Plan, options: _Options, tally: Tally) -> tuple[Plan, int]:
+    """Plan a further file: same columns, in any order, and the same clock; and its first time."""
     for column in first.columns:
         if column not in raw.columns:
             message = (
@@ -263,8 +270,7 @@ def _plan_next(raw: RawTable, first: Plan, options: _Options, tally: Tally) -> P
         )
         raise TableError(message)
     plan = Plan(raw, first.signals, time, first.labels, clock)
-    first_times(plan, head)
-    return plan
+    return plan, int(first_times(plan, head)[0])
 
 
 def _reads(time: TimeColumn, head: pl.DataFrame) -> bool:

@@ -106,9 +106,8 @@ def start_up_of(survey: SurveyResult) -> Finding | None:
     """The start-up that a recording begins with, told as left out."""
     for finding in quality_findings(survey, max_lag_rows=1):
         if finding.kind == "startup" and finding.span is not None:
-            first, last = int(survey.blocks.first[0]), int(survey.blocks.last[-1])
-            _, end = parse_span("..".join(finding.span)).bounds(survey.clock)
-            if end - first > MOST_LEFT_OUT * (last - first):
+            begin, end = parse_span("..".join(finding.span)).bounds(survey.clock)
+            if end - begin > MOST_LEFT_OUT * (survey.last - survey.first):
                 return None  # too much of the recording to do without; the report warns of it
             return replace(
                 finding,
@@ -244,7 +243,6 @@ def provenance_of(
 ) -> Provenance:
     """Where a model comes from."""
     names = ("causewatch", "numpy", "scipy", "polars")
-    blocks = survey.blocks
     return Provenance(
         files=tuple(
             {"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in source.files
@@ -252,8 +250,8 @@ def provenance_of(
         rows=survey.rows,
         ticks=taken.count,
         windows=taken.moments.windows,
-        first=format_time(int(blocks.first[0]), source.clock),
-        last=format_time(int(blocks.last[-1]), source.clock),
+        first=format_time(survey.first, source.clock),
+        last=format_time(survey.last, source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
         versions={name: version(name) for name in names} | {"python": platform.python_version()},
         settings=settings,

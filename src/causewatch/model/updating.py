@@ -33,6 +33,7 @@ from causewatch.data import (
     format_duration,
     format_time,
     open_table,
+    parse_span,
 )
 from causewatch.detectors import GuardRanges, Judged, Limits, habits_of, scores_of
 from causewatch.detectors.calibration import MERGE
@@ -370,6 +371,7 @@ def _provenance(
 ) -> Provenance:
     """Where an updated model comes from: all recordings."""
     old = model.provenance
+    known = [parse_span(f"{moment}..").bounds(source.clock)[0] for moment in (old.first, old.last)]
     files = tuple({"name": f.name, "sha256": f.sha256, "rows": f.rows} for f in source.files)
     return replace(
         old,
@@ -377,6 +379,7 @@ def _provenance(
         rows=old.rows + survey.rows,
         ticks=old.ticks + taken.count,
         windows=taken.moments.windows,
-        last=format_time(int(survey.blocks.last[-1]), source.clock),
+        first=format_time(min(survey.first, known[0]), source.clock),
+        last=format_time(max(survey.last, known[1]), source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
     )
