@@ -121,13 +121,15 @@ def on_clock(table: TimeTable, clock: str, interval: float) -> TimeTable:
 
     from causewatch.data.table import NANOSECONDS
 
-    if clock == "rows" and table.clock != "rows":
-        count = np.arange(len(table), dtype=np.int64) * NANOSECONDS
-        return replace(table, time=count, clock="rows", interval=1.0)
-    if clock != "rows" and table.clock == "rows":
-        count = np.arange(len(table), dtype=np.int64) * round(interval * NANOSECONDS)
-        return replace(table, time=count, clock="elapsed", interval=interval)
-    return table
+    if (clock == "rows") == (table.clock == "rows"):
+        return table
+    number = table.file_rows
+    if number is None:
+        number = np.arange(len(table), dtype=np.int64)
+    if clock == "rows":
+        return replace(table, time=number * NANOSECONDS, clock="rows", interval=1.0)
+    time = number * round(interval * NANOSECONDS)
+    return replace(table, time=time, clock="elapsed", interval=interval)
 
 
 def remarks(tables: dict[str, TimeTable], columns: Sequence[str], clock: str) -> list[str]:

@@ -88,6 +88,7 @@ class Without(Derived):
                     labels=kept.labels,
                     starts=np.flatnonzero(kept.start),
                     continues=not kept.start[0],
+                    file_rows=kept.row,
                 )
         excluder.finish(tally)
         self._excluded = tally.notes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class Excluder:
         if len(kept) and self._cut:
             start[kept[0]] = True
         self._cut = bool(not outside[-1] or (self._cut and not len(kept)))
-        return Piece(piece.values, piece.time, piece.labels, start).take(outside)
+        return replace(piece, start=start).take(outside)
 
     def finish(self, tally: Tally) -> None:
         """Count what was removed; raise if a span removed nothing."""
@@ -173,6 +174,7 @@ class OpenedTable:
             clock=self.clock,
             continues=not piece.start[0],
             labels=piece.labels,
+            file_rows=piece.row,
         )
 
     def _finish(self, tally: Tally, seen: NDArray[np.bool_], total: int) -> None:

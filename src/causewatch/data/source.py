@@ -141,6 +141,7 @@ def read_table(source: Any, **options: Unpack[TableOptions]) -> TimeTable:
         interval=opened.interval,
         clock=opened.clock,
         labels=whole.labels,
+        file_rows=whole.moved,
         files=opened.files,
         notes=opened.notes,
     )
@@ -316,6 +317,7 @@ def _adapt(table: TimeTable | OpenedTable, options: _Options) -> TableSource:
         values=kept.values,
         time=kept.time,
         labels=kept.labels,
+        file_rows=kept.moved,
         starts=np.flatnonzero(kept.start),
         notes=(*table.notes, *tally.notes()),
     )

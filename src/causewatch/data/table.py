@@ -74,6 +74,9 @@ class TimeTable:
         What `time` counts.
     labels
         Truth by row where a label column was named: 1 anomalous, 0 normal, NaN not counted.
+    file_rows
+        Which row of its file each row is, counted from 0 without the header and on over several
+        files; ascending. None if no row was left out, so that they are those of the table.
     files
         Where the rows came from.
     notes
@@ -88,6 +91,7 @@ class TimeTable:
     clock: Clock = "rows"
     continues: bool = False
     labels: NDArray[np.float64] | None = None
+    file_rows: NDArray[np.int64] | None = None
     files: tuple[SourceFile, ...] = ()
     notes: tuple[Note, ...] = field(default=())
 
@@ -109,9 +113,15 @@ class TimeTable:
                 clock=self.clock,
                 continues=not (len(starts) and starts[0] == 0),
                 labels=None if self.labels is None else self.labels[start:stop],
+                file_rows=self._file_rows(start, stop),
                 files=self.files,
                 notes=self.notes,
             )
+
+    def _file_rows(self, start: int, stop: int) -> NDArray[np.int64]:
+        if self.file_rows is None:
+            return np.arange(start, stop, dtype=np.int64)
+        return self.file_rows[start:stop]
 
     def stretches(self) -> list[slice]:
         """Row ranges without a gap."""

@@ -34,7 +34,7 @@ __all__ = ["CauseEntry", "doubts", "read_causes", "rows_of", "with_truth"]
 Ints = NDArray[np.intp]
 
 Moment = int | str
-"""A row number, counted from 0, or a time as text."""
+"""A row number of the file, counted from 0, or a time as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class CauseEntry:
     name
         What the event is called.
     start, end
-        Row numbers or times, half-open.
+        Times, or row numbers of the file (from 0, without the header), half-open.
     signals
         Where it acts; empty where that is not known.
     file
@@ -255,17 +255,30 @@ def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event:
     return Event(entry.name, start, end, entry.signals, entry.description)
 
 
+def _rows_of_file(table: TimeTable) -> int:
+    """How many rows a recording has, with those that were left out."""
+    known = len(table) if table.file_rows is None else int(table.file_rows[-1]) + 1
+    return max(known, sum(file.rows for file in table.files))
+
+
 def _bounds(entry: CauseEntry, table: TimeTable) -> tuple[int, int]:
     """Start and end as the table counts time."""
     if isinstance(entry.start, int) and isinstance(entry.end, int):
-        if not 0 <= entry.start < entry.end <= len(table):
+        rows = _rows_of_file(table)
+        if not 0 <= entry.start < entry.end <= rows:
             msg = (
                 f"The event {entry.name!r} is rows {entry.start} to {entry.end} of a recording of"
-                f" {len(table):,} rows; write 0-based row numbers, the end not included."
+                f" {rows:,} rows; write 0-based row numbers, the end not included."
             )
             raise SettingError(msg)
-        end = table.time[entry.end] if entry.end < len(table) else table.time[-1] + 1
-        return int(table.time[entry.start]), int(end)
+        times = np.append(table.time, table.time[-1] + 1)
+        # Of rows that were left out the next one that was kept takes the place.
+        kept = table.file_rows
+        first, stop = (
+            bound if kept is None else int(np.searchsorted(kept, bound))
+            for bound in (entry.start, entry.end)
+        )
+        return int(times[first]), int(times[stop])
     if isinstance(entry.start, str) and isinstance(entry.end, str):
         return parse_span(f"{entry.start}..{entry.end}").bounds(table.clock)
     msg = (

@@ -100,6 +100,7 @@ def joined(tables: Sequence[TimeTable]) -> TimeTable:
         time=np.concatenate([table.time for table in tables]),
         starts=np.array(starts, dtype=np.intp),
         labels=None,
+        file_rows=None,
     )
 
 
