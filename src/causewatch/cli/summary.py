@@ -105,6 +105,8 @@ def print_model(model: NormalModel, out: Console) -> None:
         f"Recording  {source}{origin.rows:,} rows every {format_duration(model.interval)},"
         f" {origin.first} to {origin.last}"
     )
+    if origin.writing is not None and str(origin.writing):
+        out.print(f"             {origin.writing}", style="dim")
     left_out = f", {len(plan.dropped)} left out" if plan.dropped else ""
     out.print(f"Signals    {len(model.signals)} in the model{left_out}")
     for name, reason in list(plan.dropped.items())[:12]:

@@ -83,17 +83,18 @@ def read_tables(
     paths: Sequence[Path], options: dict[str, Any], tell: Progress
 ) -> dict[str, TimeTable]:
     """The recordings by file name; where several have the same, by path."""
-    from causewatch.data import read_table
+    from causewatch.data import open_together, read_table
 
-    names = [path.name for path in paths]
-    tables: dict[str, TimeTable] = {}
-    for path in paths:
-        name = path.name if names.count(path.name) == 1 else str(path)
-        if name in tables:
+    short = [path.name for path in paths]
+    names = [path.name if short.count(path.name) == 1 else str(path) for path in paths]
+    for name in names:
+        if names.count(name) > 1:
             msg = f"{name!r} was given twice; give each recording once."
             raise SettingError(msg)
+    tables: dict[str, TimeTable] = {}
+    for name, source in zip(names, open_together(paths, options), strict=True):
         tell(f"reading {name}", None)
-        tables[name] = read_table(path, **options)
+        tables[name] = read_table(source)
     return tables
 
 
@@ -134,8 +135,11 @@ def on_clock(table: TimeTable, clock: str, interval: float) -> TimeTable:
 
 def remarks(tables: dict[str, TimeTable], columns: Sequence[str], clock: str) -> list[str]:
     """What is to be said about recordings before they are watched; raises if nothing fits."""
+    from causewatch.data.day_order import DOUBTS
+
     said = []
     for name, table in tables.items():
+        said += [note.text for note in table.notes if note.kind in DOUBTS]
         absent = [column for column in columns if column not in table.signals]
         if len(absent) == len(columns):
             msg = (

@@ -19,6 +19,8 @@ from causewatch.data.table import (
     TimeTable,
     format_time,
 )
+from causewatch.data.together import open_together
+from causewatch.data.writing import Writing
 
 __all__ = [
     "Clock",
@@ -31,11 +33,13 @@ __all__ = [
     "TableSource",
     "TimeTable",
     "Without",
+    "Writing",
     "format_duration",
     "format_tick",
     "format_time",
     "lasting",
     "open_table",
+    "open_together",
     "parse_duration",
     "parse_span",
     "read_table",

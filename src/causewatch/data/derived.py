@@ -12,6 +12,7 @@ from causewatch.data.opened import Excluder
 from causewatch.data.reader import Piece
 from causewatch.data.spans import Span
 from causewatch.data.table import Clock, Note, SourceFile, TableSource, TimeTable
+from causewatch.data.writing import Writing
 
 __all__ = ["Derived", "Without"]
 
@@ -52,6 +53,11 @@ class Derived:
     def notes(self) -> tuple[Note, ...]:
         """What was found and done; complete once the rows have been read to their end."""
         return self._source.notes
+
+    @property
+    def writing(self) -> Writing | None:
+        """How the text that the rows are read from is written."""
+        return self._source.writing
 
 
 class Without(Derived):

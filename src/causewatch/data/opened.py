@@ -14,6 +14,7 @@ from causewatch.data.order import IRREGULAR_SHARE, Pace
 from causewatch.data.reader import Piece, Plan, read_pieces
 from causewatch.data.spans import Span, format_duration
 from causewatch.data.table import NANOSECONDS, Clock, Note, SourceFile, TimeTable, format_time
+from causewatch.data.writing import Writing
 from causewatch.errors import TableError, listing, shorten
 
 __all__ = ["Excluder", "OpenedTable"]
@@ -92,11 +93,19 @@ class OpenedTable:
         Spans whose rows are removed.
     tally
         Notes found while opening.
+    writing
+        How the first of them is written.
     """
 
     def __init__(
-        self, plans: Sequence[Plan], pace: Pace, exclude: Sequence[Span], tally: Tally
+        self,
+        plans: Sequence[Plan],
+        pace: Pace,
+        exclude: Sequence[Span],
+        tally: Tally,
+        writing: Writing,
     ) -> None:
+        self.writing = writing
         self._plans = tuple(plans)
         self._pace = pace
         self._exclude = tuple(exclude)

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from causewatch.data.cells import read_labels
-from causewatch.data.columns import TimeColumn, choose_signals, find_time
+from causewatch.data.columns import TimeColumn, choose_signals, find_time, writing_of
+from causewatch.data.day_order import order_of, settle, told_by
 from causewatch.data.files import open_file, unreadable
 from causewatch.data.frames import from_array, from_dataframe
 from causewatch.data.long import is_long, read_long
@@ -23,6 +24,7 @@ from causewatch.data.reader import Piece, Plan, first_times, measure_pace
 from causewatch.data.spans import Span, parse_span
 from causewatch.data.table import NANOSECONDS, Sample, TableSource, TimeTable
 from causewatch.data.times import CustomTimes, TextTimes
+from causewatch.data.writing import Order, Writing
 from causewatch.errors import SettingError, TableError, UnknownNameError, listing, shorten
 
 __all__ = ["TableOptions", "open_table", "read_table", "replay"]
@@ -40,6 +42,7 @@ class TableOptions(TypedDict, total=False):
     decimal: str | None
     long: bool | None
     grid: float | str | None
+    usual: Writing | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class _Options:
     decimal: str | None
     long: bool | None
     grid: float | str | None
+    usual: Writing | None
 
 
 def open_table(
@@ -69,6 +73,7 @@ def open_table(
     decimal: str | None = None,
     long: bool | None = None,
     grid: float | str | None = None,
+    usual: Writing | None = None,
 ) -> TableSource:
     """Open a table to be read in pieces, again and again, with bounded memory.
 
@@ -94,6 +99,9 @@ def open_table(
         Whether the table has one row per event (time, tag, value); detected if None.
     grid
         For such tables, the interval to sample at: seconds or a duration such as ``"10s"``.
+    usual
+        How earlier recordings of the plant are written (`TableSource.writing`): it decides what the
+        source leaves open, such as whether 5/8/2009 is in May.
 
     Returns
     -------
@@ -113,6 +121,7 @@ def open_table(
         decimal=decimal,
         long=long,
         grid=grid,
+        usual=usual,
     )
     if isinstance(source, (TimeTable, OpenedTable)):
         return _adapt(source, options)
@@ -121,7 +130,7 @@ def open_table(
         tally = Tally()
         for raw in raws:
             tally.extend(raw.tally)
-        return _plan(_unfold(raws, options, tally), options, tally)
+        return _plan(raws, options, tally)
     except OSError as error:
         raise unreadable(file_name(Path(error.filename or "The table")), error) from error
 
@@ -144,6 +153,7 @@ def read_table(source: Any, **options: Unpack[TableOptions]) -> TimeTable:
         file_rows=whole.moved,
         files=opened.files,
         notes=opened.notes,
+        writing=opened.writing,
     )
 
 
@@ -180,7 +190,7 @@ def _several(source: Any) -> Sequence[Any]:
 
 def _open_one(source: Any, options: _Options) -> RawTable:
     if isinstance(source, (str, Path)):
-        return open_file(Path(source), options.separator, options.decimal)
+        return open_file(Path(source), options.separator, options.decimal, options.usual)
     if isinstance(source, np.ndarray):
         return from_array(source)
     raw = from_dataframe(source)
@@ -193,8 +203,45 @@ def _open_one(source: Any, options: _Options) -> RawTable:
     return raw
 
 
-def _unfold(raws: list[RawTable], options: _Options, tally: Tally) -> list[RawTable]:
-    """Turn event lists (time, tag, value) into ordinary tables."""
+class _Run:
+    """Files that are read together: what one does not tell about its times, another may."""
+
+    def __init__(self, raws: Sequence[RawTable], options: _Options, tally: Tally) -> None:
+        self._raws = raws
+        self._options = options
+        self._tally = tally
+
+    def find(self, raw: RawTable, head: pl.DataFrame, time: str | None = None) -> TimeColumn | None:
+        """The times of a table, in the column `time` if it is known already."""
+        column = self._column(raw, head, time)
+        usual = self._options.usual
+        return settle(raw, head, column, usual, self._tally, lambda: self._told(raw))
+
+    def _column(self, raw: RawTable, head: pl.DataFrame, time: str | None) -> TimeColumn | None:
+        options = self._options
+        name = options.time if time is None else time
+        return find_time(raw, head, name, options.time_format, options.ignore, options.usual)
+
+    def _told(self, asking: RawTable) -> Order | None:
+        """What other files tell about day and month, by their first rows, else by all of them."""
+        silent = []
+        for raw in self._raws:
+            if raw is asking or not set(asking.columns) <= set(raw.columns):
+                continue
+            column = self._column(raw, raw.head(), None)
+            order = order_of(column)
+            if column is not None and order is not None:
+                if not column.guessed:
+                    return order
+                silent.append((raw, column))
+        told = (told_by(raw, column) for raw, column in silent)
+        return next((order for order in told if order is not None), None)
+
+
+def _unfold(
+    raws: list[RawTable], options: _Options, tally: Tally, run: _Run
+) -> tuple[list[RawTable], Writing | None]:
+    """Turn event lists (time, tag, value) into ordinary tables, and tell how they are written."""
     if options.long is False or not (options.long or is_long(raws[0], options.time)):
         if options.grid is not None:
             message = (
@@ -202,18 +249,24 @@ def _unfold(raws: list[RawTable], options: _Options, tally: Tally) -> list[RawTa
                 f"{raws[0].name} is none; leave it out."
             )
             raise SettingError(message)
-        return raws
-    return list(read_long(raws, options.time, options.time_format, options.grid, tally))
+        return raws, None
+    tables, writing = read_long(raws, options.time, options.grid, tally, run.find)
+    return list(tables), writing
 
 
 def _plan(raws: list[RawTable], options: _Options, tally: Tally) -> OpenedTable:
     """Decide by the first rows which column is what."""
+    run = _Run(raws, options, tally)
+    raws, writing = _unfold(raws, options, tally, run)
+    if writing is not None:  # the times are no text any more
+        options = replace(options, time_format=None, usual=None)
+        run = _Run(raws, options, tally)
     first = raws[0]
     for name in (*options.ignore, *((options.labels,) if options.labels else ())):
         if name not in first.columns:
             raise UnknownNameError(name, "column", first.columns)
     head = first.head()
-    time = find_time(first, head, options.time, options.time_format, options.ignore, tally)
+    time = run.find(first, head)
     if time is None:
         tally.add(
             "no_time",
@@ -233,15 +286,17 @@ def _plan(raws: list[RawTable], options: _Options, tally: Tally) -> OpenedTable:
     if len(raws) > 1:
         begins = [int(first_times(plans[0], head)[0])]
         for raw in raws[1:]:
-            plan, begin = _plan_next(raw, plans[0], options, tally)
+            plan, begin = _plan_next(raw, plans[0], options, tally, run)
             plans.append(plan)
             begins.append(begin)
         if clock in ("naive", "utc"):
             plans = [plans[k] for k in np.argsort(begins, kind="stable")]
-    return OpenedTable(plans, pace, options.exclude, tally)
+    return OpenedTable(plans, pace, options.exclude, tally, writing or writing_of(first, time))
 
 
-def _plan_next(raw: RawTable, first: Plan, options: _Options, tally: Tally) -> tuple[Plan, int]:
+def _plan_next(
+    raw: RawTable, first: Plan, options: _Options, tally: Tally, run: _Run
+) -> tuple[Plan, int]:
     """Plan a further file: same columns, in any order, and the same clock; and its first time."""
     for column in first.columns:
         if column not in raw.columns:
@@ -262,7 +317,7 @@ def _plan_next(raw: RawTable, first: Plan, options: _Options, tally: Tally) -> t
     head = raw.head()
     time = first.time
     if time is not None and not _reads(time, head):
-        time = find_time(raw, head, time.columns[0], options.time_format, (), tally)
+        time = run.find(raw, head, time.columns[0])
     clock = time.format.clock if time else "rows"
     if clock != first.clock:
         message = (
@@ -284,7 +339,9 @@ def _reads(time: TimeColumn, head: pl.DataFrame) -> bool:
 
 def _adapt(table: TimeTable | OpenedTable, options: _Options) -> TableSource:
     """Apply options to a table that is already read."""
-    if options == _Options(None, None, (), (), None, None, None, None, None):
+    if replace(options, usual=None) == _Options(
+        None, None, (), (), None, None, None, None, None, None
+    ):
         return table
     if isinstance(table, OpenedTable):
         message = "An opened table is given together with options; give them when opening it."

@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.data.writing import Writing
+
 __all__ = ["Clock", "Note", "Sample", "SourceFile", "TableSource", "TimeTable", "format_time"]
 
 Clock = Literal["naive", "utc", "elapsed", "rows"]
@@ -81,6 +83,8 @@ class TimeTable:
         Where the rows came from.
     notes
         What the reader did and found.
+    writing
+        How the text it was read from is written; None if it is not known.
     """
 
     signals: tuple[str, ...]
@@ -94,6 +98,7 @@ class TimeTable:
     file_rows: NDArray[np.int64] | None = None
     files: tuple[SourceFile, ...] = ()
     notes: tuple[Note, ...] = field(default=())
+    writing: Writing | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -151,6 +156,10 @@ class TableSource(Protocol):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What the reader did and found; complete once :meth:`chunks` has been read to its end."""
+
+    @property
+    def writing(self) -> Writing | None:
+        """How the text that the rows are read from is written; None if it is not known."""
 
     def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
         """All rows in order, in tables of at most about `rows` rows."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Note, TableSource, format_duration, format_time, parse_span
+from causewatch.data import Note, TableSource, Writing, format_duration, format_time, parse_span
 from causewatch.detectors import Limits
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import listing
@@ -240,6 +240,7 @@ def provenance_of(
     taken: Taken,
     now: datetime,
     settings: dict[str, Any],
+    writing: Writing | None,
 ) -> Provenance:
     """Where a model comes from."""
     names = ("causewatch", "numpy", "scipy", "polars")
@@ -255,6 +256,7 @@ def provenance_of(
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
         versions={name: version(name) for name in names} | {"python": platform.python_version()},
         settings=settings,
+        writing=writing,
     )
 
 

@@ -28,7 +28,7 @@ from causewatch.data import (
     TimeTable,
     Without,
     format_tick,
-    open_table,
+    open_together,
     parse_duration,
     parse_span,
 )
@@ -191,8 +191,11 @@ def learn(
     if not isinstance(known, Knowledge):
         known = load_knowledge(known)
     discoverer = discoverer_of(method, preset, alpha, test, fdr, seed)
-    source = open_table(normal, **reading)
-    second = None if calibrate is None else open_table(calibrate, **reading)
+    source, *others = open_together([normal, *([] if calibrate is None else [calibrate])], reading)
+    second = others[0] if others else None
+    writing = source.writing
+    if writing is not None and second is not None and second.writing is not None:
+        writing = replace(writing, guessed=writing.guessed and second.writing.guessed)
 
     survey, sample, whole = survey_of(source, preset, tell)
     # The times of several files that each count from zero do not tell them apart.
@@ -268,6 +271,7 @@ def learn(
                 "max_lag": max_lag,
                 "false_alarm_every": false_alarm_every,
             },
+            writing,
         ),
         moments=kept_moments(taken.moments) if preset == "default" else None,
     )

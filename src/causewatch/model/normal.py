@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from causewatch.data import format_tick
+from causewatch.data import Writing, format_tick
 from causewatch.detectors import Equations
 from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.graph import CausalGraph, Link
@@ -66,6 +66,8 @@ class Provenance:
         Of causewatch, Python and the libraries that compute.
     settings
         What was asked for.
+    writing
+        How the files are written, which decides what later ones leave open; None if not known.
     """
 
     files: tuple[Mapping[str, Any], ...]
@@ -77,6 +79,7 @@ class Provenance:
     created: str
     versions: Mapping[str, str]
     settings: Mapping[str, Any]
+    writing: Writing | None = None
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ def _moments_of(model: NormalModel) -> LaggedMoments:
 
 def _opened(model: NormalModel, normal: Any, reading: dict[str, Any]) -> TableSource:
     """The new recording, if it is one of the same signals."""
-    source = open_table(normal, **reading)
+    source = open_table(normal, **{"usual": model.provenance.writing, **reading})
     missing = [name for name in model.signals if name not in set(source.signals)]
     if missing:
         msg = (
@@ -382,4 +382,5 @@ def _provenance(
         first=format_time(min(survey.first, known[0]), source.clock),
         last=format_time(max(survey.last, known[1]), source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
+        writing=old.writing or source.writing,
     )
