@@ -116,7 +116,7 @@ def print_model(model: NormalModel, out: Console) -> None:
     how = "rows averaged" if plan.every > 1.5 * model.interval else "one row each"
     how = f"one row in {plan.step} taken" if plan.step is not None and plan.step > 1 else how
     out.print(
-        f"Ticks      {origin.ticks:,} of {model.tick} ({how});"
+        f"Ticks      {origin.ticks:,}, each of {model.tick} ({how});"
         f" causes up to {plan.max_lag} ticks back"
     )
     out.print(f"             {plan.reason}", style="dim")

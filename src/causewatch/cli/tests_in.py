@@ -139,7 +139,8 @@ def remarks(tables: dict[str, TimeTable], columns: Sequence[str], clock: str) ->
 
     said = []
     for name, table in tables.items():
-        said += [note.text for note in table.notes if note.kind in DOUBTS]
+        if clock != "rows":
+            said += [note.text for note in table.notes if note.kind in DOUBTS]
         absent = [column for column in columns if column not in table.signals]
         if len(absent) == len(columns):
             msg = (

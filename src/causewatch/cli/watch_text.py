@@ -26,7 +26,7 @@ def show_counts(watch: Watch, out: Console) -> None:
     pace = f"; {counts.rows / seconds:,.0f} rows/s" if seconds > 0 and counts.rows else ""
     # The time of a tick is that of its last row, so these are not where the rows begin.
     span = f", the first at {said['first']}, the last at {said['last']}" if counts.ticks else ""
-    out.print(f"Ticks      {counts.ticks:,} of {watch.monitor.model.tick}{span}{pace}")
+    out.print(f"Ticks      {counts.ticks:,}, each of {watch.monitor.model.tick}{span}{pace}")
     if counts.ticks and not counts.judged:
         why = "too many values are missing, or too few ticks follow each other"
         out.print(f"             none could be judged: {why}")

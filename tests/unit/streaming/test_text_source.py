@@ -532,3 +532,11 @@ def test_rows_that_cannot_be_what_those_before_were_taken_for_are_said_once(
         " are left out, and others may be on wrong days. Give the time format, e.g."
         " '%d/%m/%Y %H:%M:%S'."
     )
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_guess_is_said_where_times_matter(counted, tmp_path, opened, caplog):
+    (tmp_path / "t.csv").write_text(dates(*["5/8/2009"] * 6))
+    found = drained(opened(tmp_path / "t.csv", wanted=Wanted(COLUMNS, 1.0, counted)))
+    assert len(found) == 6
+    assert ("do not tell day and month apart" in caplog.text) == (not counted)

@@ -112,7 +112,7 @@ class TableReader:
             usual=wanted.usual,
         )
         for note in table.notes:
-            if note.kind in DOUBTS:
+            if note.kind in DOUBTS and not wanted.counted:
                 log.warning("%s", note.text)
         if self._skip and not _is_known(table, self._mark):
             self.rows, self._skip, self._mark = 0, 0, {"first": None}
