@@ -138,7 +138,7 @@ def compare(
         hidden = [labels] if labels in known else []
         own = options | {"labels": None, "ignore": [*options["ignore"], *hidden]}
         learnt = read_tables([normal], own, tell)[normal.name]
-        tables = read_tables(test, options, tell)
+        tables = read_tables(test, options | {"usual": learnt.writing}, tell)
         notes = remarks(tables, learnt.signals, learnt.clock)
         tables = {
             name: on_clock(table, learnt.clock, learnt.interval) for name, table in tables.items()

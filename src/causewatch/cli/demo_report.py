@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from causewatch.cli.demo_run import KEYS, Learnt, Watched
-from causewatch.data import format_duration, format_time
+from causewatch.data import format_time
 from causewatch.explain.report import write_report as write_page
 from causewatch.explain.story import Story, write_story
 from causewatch.simulate.run import Run
@@ -63,7 +63,7 @@ def write_report(
             ("links between them", f"{learnt.links}"),
             ("learnt in", f"{learnt.seconds:.1f} s"),
             ("watched", f"{counts.rows:,} rows, {_span(first, last)}"),
-            ("one tick", format_duration(model.preprocessing.every)),
+            ("one tick", model.tick),
             ("seed", str(seed)),
         ],
         chapters=outcome.chapters,

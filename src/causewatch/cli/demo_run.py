@@ -19,7 +19,7 @@ from causewatch.cli.demo_view import Collected, PlainView, PlayedView
 from causewatch.cli.output import progress_of
 from causewatch.cli.recordings import chosen, to_csv, write_all
 from causewatch.cli.running import signals, warnings
-from causewatch.data import Clock, format_duration
+from causewatch.data import Clock
 from causewatch.discovery.knowledge import Knowledge
 from causewatch.explain import draw
 from causewatch.explain.describe import describe
@@ -84,11 +84,10 @@ class Learnt:
         return sum(not link.is_auto for link in self.model.graph)
 
     def __str__(self) -> str:
-        every = format_duration(self.model.preprocessing.every)
         guarded = len(self.model.watching.guarded)
         return (
-            f"{len(self.model.signals)} signals, {self.links} links between them, ticks of {every};"
-            f" {guarded} signals that stand still are guarded"
+            f"{len(self.model.signals)} signals, {self.links} links between them, ticks of"
+            f" {self.model.tick}; {guarded} signals that stand still are guarded"
         )
 
 
@@ -180,7 +179,7 @@ def learn_normal(paths: dict[str, Path]) -> Learnt:
                 paths[name],
                 positions=model.positions,
                 groups=model.knowledge.groups_for(model.signals),
-                title=f"Water plant: one tick is {format_duration(model.preprocessing.every)}",
+                title=f"Water plant: one tick is {model.tick}",
             )
     return Learnt(model, seconds)
 

@@ -135,6 +135,7 @@ def evaluate(
         raise SettingError(msg)
     truth = None if causes is None else read_causes(causes)
     options = reading(labels, time, time_format, ignore, separator, decimal)
+    options["usual"] = known.provenance.writing
     with progress_of() as tell:
         tables = read_tables(test, options, tell)
         signals = (*known.signals, *known.watching.guarded)

@@ -10,6 +10,7 @@ import typer
 
 from causewatch.cli.options import Force, Json, Verbose
 from causewatch.cli.output import complain, print_json, progress, refuse_existing, shown
+from causewatch.cli.running import warnings
 from causewatch.errors import SettingError, TableError
 
 if TYPE_CHECKING:
@@ -110,9 +111,10 @@ def explain(
         known.interval,
         known.clock == "rows",
         reading_of(time, time_format, ignore, separator, decimal),
+        usual=known.provenance.writing,
     )
     source = open_source(str(data), wanted)
-    with progress("watching"), closing(source):
+    with warnings(), progress("watching"), closing(source):
         source.open({})
         found, seen = _alarms(monitor, source, span)
     if seen is None:

@@ -105,7 +105,6 @@ def inspect(
 
 
 def _draw(model: NormalModel, path: Path, min_strength: float, title: str) -> None:
-    from causewatch.data import format_duration
     from causewatch.explain import draw
 
     names = {name: model.knowledge.label_of(name) for name in model.signals}
@@ -116,7 +115,7 @@ def _draw(model: NormalModel, path: Path, min_strength: float, title: str) -> No
         groups=model.knowledge.groups_for(model.signals) or None,
         labels={name: label for name, label in names.items() if label},
         min_strength=min_strength,
-        title=f"{title}: one tick is {format_duration(model.preprocessing.every)}",
+        title=f"{title}: one tick is {model.tick}",
     )
 
 

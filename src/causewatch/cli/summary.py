@@ -105,6 +105,8 @@ def print_model(model: NormalModel, out: Console) -> None:
         f"Recording  {source}{origin.rows:,} rows every {format_duration(model.interval)},"
         f" {origin.first} to {origin.last}"
     )
+    if origin.writing is not None and str(origin.writing):
+        out.print(f"             {origin.writing}", style="dim")
     left_out = f", {len(plan.dropped)} left out" if plan.dropped else ""
     out.print(f"Signals    {len(model.signals)} in the model{left_out}")
     for name, reason in list(plan.dropped.items())[:12]:
@@ -114,7 +116,7 @@ def print_model(model: NormalModel, out: Console) -> None:
     how = "rows averaged" if plan.every > 1.5 * model.interval else "one row each"
     how = f"one row in {plan.step} taken" if plan.step is not None and plan.step > 1 else how
     out.print(
-        f"Ticks      {origin.ticks:,} of {format_duration(plan.every)} ({how});"
+        f"Ticks      {origin.ticks:,}, each of {model.tick} ({how});"
         f" causes up to {plan.max_lag} ticks back"
     )
     out.print(f"             {plan.reason}", style="dim")

@@ -83,17 +83,18 @@ def read_tables(
     paths: Sequence[Path], options: dict[str, Any], tell: Progress
 ) -> dict[str, TimeTable]:
     """The recordings by file name; where several have the same, by path."""
-    from causewatch.data import read_table
+    from causewatch.data import open_together, read_table
 
-    names = [path.name for path in paths]
-    tables: dict[str, TimeTable] = {}
-    for path in paths:
-        name = path.name if names.count(path.name) == 1 else str(path)
-        if name in tables:
+    short = [path.name for path in paths]
+    names = [path.name if short.count(path.name) == 1 else str(path) for path in paths]
+    for name in names:
+        if names.count(name) > 1:
             msg = f"{name!r} was given twice; give each recording once."
             raise SettingError(msg)
+    tables: dict[str, TimeTable] = {}
+    for name, source in zip(names, open_together(paths, options), strict=True):
         tell(f"reading {name}", None)
-        tables[name] = read_table(path, **options)
+        tables[name] = read_table(source)
     return tables
 
 
@@ -121,19 +122,25 @@ def on_clock(table: TimeTable, clock: str, interval: float) -> TimeTable:
 
     from causewatch.data.table import NANOSECONDS
 
-    if clock == "rows" and table.clock != "rows":
-        count = np.arange(len(table), dtype=np.int64) * NANOSECONDS
-        return replace(table, time=count, clock="rows", interval=1.0)
-    if clock != "rows" and table.clock == "rows":
-        count = np.arange(len(table), dtype=np.int64) * round(interval * NANOSECONDS)
-        return replace(table, time=count, clock="elapsed", interval=interval)
-    return table
+    if (clock == "rows") == (table.clock == "rows"):
+        return table
+    number = table.file_rows
+    if number is None:
+        number = np.arange(len(table), dtype=np.int64)
+    if clock == "rows":
+        return replace(table, time=number * NANOSECONDS, clock="rows", interval=1.0)
+    time = number * round(interval * NANOSECONDS)
+    return replace(table, time=time, clock="elapsed", interval=interval)
 
 
 def remarks(tables: dict[str, TimeTable], columns: Sequence[str], clock: str) -> list[str]:
     """What is to be said about recordings before they are watched; raises if nothing fits."""
+    from causewatch.data.day_order import DOUBTS
+
     said = []
     for name, table in tables.items():
+        if clock != "rows":
+            said += [note.text for note in table.notes if note.kind in DOUBTS]
         absent = [column for column in columns if column not in table.signals]
         if len(absent) == len(columns):
             msg = (

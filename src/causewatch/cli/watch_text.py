@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from causewatch.cli.health_text import health_text, state_text
-from causewatch.data import format_duration, lasting
+from causewatch.data import lasting
 from causewatch.errors import phrases
 from causewatch.streaming.counts import DROPPED, LOST, Counts
 
@@ -23,11 +23,10 @@ def show_counts(watch: Watch, out: Console) -> None:
     said = counts.to_dict(seconds, True)
     since = f" after the first {counts.rows_before:,}" if counts.rows_before else ""
     out.print(f"Source     {watch.source.name}: {_some(counts.rows, 'row')}{since}")
-    every = watch.monitor.model.preprocessing.every
     pace = f"; {counts.rows / seconds:,.0f} rows/s" if seconds > 0 and counts.rows else ""
     # The time of a tick is that of its last row, so these are not where the rows begin.
     span = f", the first at {said['first']}, the last at {said['last']}" if counts.ticks else ""
-    out.print(f"Ticks      {counts.ticks:,} of {format_duration(every)}{span}{pace}")
+    out.print(f"Ticks      {counts.ticks:,}, each of {watch.monitor.model.tick}{span}{pace}")
     if counts.ticks and not counts.judged:
         why = "too many values are missing, or too few ticks follow each other"
         out.print(f"             none could be judged: {why}")

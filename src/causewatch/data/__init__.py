@@ -2,7 +2,14 @@
 
 from causewatch.data.derived import Derived, Without
 from causewatch.data.source import TableOptions, open_table, read_table, replay
-from causewatch.data.spans import Span, format_duration, lasting, parse_duration, parse_span
+from causewatch.data.spans import (
+    Span,
+    format_duration,
+    format_tick,
+    lasting,
+    parse_duration,
+    parse_span,
+)
 from causewatch.data.table import (
     Clock,
     Note,
@@ -12,6 +19,8 @@ from causewatch.data.table import (
     TimeTable,
     format_time,
 )
+from causewatch.data.together import open_together
+from causewatch.data.writing import Writing
 
 __all__ = [
     "Clock",
@@ -24,10 +33,13 @@ __all__ = [
     "TableSource",
     "TimeTable",
     "Without",
+    "Writing",
     "format_duration",
+    "format_tick",
     "format_time",
     "lasting",
     "open_table",
+    "open_together",
     "parse_duration",
     "parse_span",
     "read_table",

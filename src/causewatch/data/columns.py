@@ -21,9 +21,10 @@ from causewatch.data.times import (
     Times,
     detect_format,
 )
+from causewatch.data.writing import Writing
 from causewatch.errors import TableError, UnknownNameError, listing, shorten
 
-__all__ = ["TimeColumn", "choose_signals", "find_time"]
+__all__ = ["TimeColumn", "choose_signals", "find_time", "writing_of"]
 
 TIME_NAMES = frozenset(
     {
@@ -40,17 +41,28 @@ LABEL_NAMES = frozenset(
     {"label", "labels", "anomaly", "isanomaly", "attack", "normalattack", "attflag", "fault"}
 )
 
+MOSTLY_TIMES = 0.99
+"""Share of cells that must be readable in a format before it is taken to be that of a column."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimeColumn:
-    """Where the time is and how it is written: one column, or a date and a time of day."""
+    """Where the time is and how it is written: one column, or a date and a time of day.
+
+    `guessed` says that nothing in its cells told day and month apart.
+    """
 
     columns: tuple[str, ...]
     format: TimeFormat
+    guessed: bool = False
+
+    def cells(self, frame: pl.DataFrame) -> pl.Series:
+        """The cells of a block; date and time of day are joined by a blank."""
+        return _cells(frame, self.columns)
 
     def parse(self, frame: pl.DataFrame) -> Times:
         """The times of a block."""
-        return self.format.parse(_cells(frame, self.columns))
+        return self.format.parse(self.cells(frame))
 
 
 def plain(name: str) -> str:
@@ -64,39 +76,62 @@ def find_time(
     time: str | None,
     time_format: str | None,
     ignore: Sequence[str],
-    tally: Tally,
+    usual: Writing | None = None,
 ) -> TimeColumn | None:
-    """The time column: the one named, else one with a usual name, else a first column of times.
+    """The time column: the one named, the usual one, one with a common name, or a first column.
 
     Returns None if there is none; then rows are counted.
+
+    Parameters
+    ----------
+    raw, head
+        The table and its first rows.
+    time, time_format, ignore
+        What the user says.
+    usual
+        How earlier recordings of the plant are written.
     """
     time = time if time is not None else raw.time_hint
+    if time is not None and time not in head.columns:
+        raise UnknownNameError(time, "column", head.columns)
+    if usual is not None and time_format is None:
+        as_usual = _as_usual(raw, head, time, ignore, usual)
+        if as_usual is not None:
+            return as_usual
     if time is not None:
-        if time not in head.columns:
-            raise UnknownNameError(time, "column", head.columns)
-        return _named(raw, head, time, time_format, tally)
-    usual = [c for c in head.columns if plain(c) in TIME_NAMES and c not in ignore]
+        return _named(raw, head, time, time_format)
+    names = [c for c in head.columns if plain(c) in TIME_NAMES and c not in ignore]
     if time_format is not None:
-        return _by_format(raw, head, usual, time_format)
-    found: list[tuple[int, TimeColumn, bool]] = []
-    for column in usual:
+        return _by_format(raw, head, names, time_format)
+    ranked: list[tuple[int, TimeColumn]] = []
+    for column in names:
         form, guessed = detect_format(head[column], column, raw.decimal)
         if form is not None and _is_moving(form, head[column]):
-            found.append((_rank(form, head[column]), TimeColumn((column,), form), guessed))
-    pair = _pair(head, usual)
+            ranked.append((_rank(form, head[column]), TimeColumn((column,), form, guessed)))
+    pair = _pair(head, names)
     if pair is not None:
-        found.append((1, pair[0], pair[1]))
-    if not found and head.columns and head.columns[0] not in ignore:
+        ranked.append((1, pair))
+    if not ranked and head.columns and head.columns[0] not in ignore:
         first = head.columns[0]
         form, guessed = detect_format(head[first], first, raw.decimal)
         if form is not None and form.clock != "elapsed" and _is_moving(form, head[first]):
-            found.append((0, TimeColumn((first,), form), guessed))
-    if not found:
-        return None
-    _, best, guessed = min(found, key=lambda entry: entry[0])
-    if guessed:
-        _note_guess(raw, tally)
-    return best
+            ranked.append((0, TimeColumn((first,), form, guessed)))
+    return min(ranked, key=lambda entry: entry[0])[1] if ranked else None
+
+
+def writing_of(raw: RawTable, time: TimeColumn | None) -> Writing:
+    """How a table is written, its times as far as they are text."""
+    form = None if time is None else time.format
+    written = None
+    if isinstance(form, (TextTimes, CustomTimes)):
+        written = form.layout if isinstance(form, TextTimes) else form.format
+    return Writing(
+        time=None if time is None else time.columns[0],
+        time_format=written,
+        separator=raw.separator,
+        decimal=None if raw.separator is None else raw.decimal,
+        guessed=time is not None and time.guessed,
+    )
 
 
 def choose_signals(
@@ -148,29 +183,43 @@ def choose_signals(
     return tuple(signals)
 
 
-def _named(
-    raw: RawTable, head: pl.DataFrame, column: str, time_format: str | None, tally: Tally
-) -> TimeColumn:
+def _named(raw: RawTable, head: pl.DataFrame, column: str, time_format: str | None) -> TimeColumn:
     """The time column the user named."""
     if time_format is not None:
         return TimeColumn((column,), CustomTimes(time_format))
+    detected = _detected(raw, head, column)
+    if detected is None:
+        cells = head[column].drop_nulls()
+        example = f", e.g. {shorten(str(cells[0]))!r}" if len(cells) else ""
+        message = (
+            f"Column {shorten(column)!r} of {raw.name} does not hold times{example}; name "
+            "another column as time, or give the time format."
+        )
+        raise TableError(message)
+    return detected
+
+
+def _detected(raw: RawTable, head: pl.DataFrame, column: str) -> TimeColumn | None:
+    """A column of times with the time of day that may belong to it; None if it holds none."""
     pair = _pair(head, [column, *(c for c in head.columns if plain(c) in TIME_NAMES)])
-    if pair is not None and column in pair[0].columns:
-        best, guessed = pair
-    else:
-        form, guessed = detect_format(head[column], column, raw.decimal)
-        if form is None:
-            cells = head[column].drop_nulls()
-            example = f", e.g. {shorten(str(cells[0]))!r}" if len(cells) else ""
-            message = (
-                f"Column {shorten(column)!r} of {raw.name} does not hold times{example}; name "
-                "another column as time, or give the time format."
-            )
-            raise TableError(message)
-        best = TimeColumn((column,), form)
-    if guessed:
-        _note_guess(raw, tally)
-    return best
+    if pair is not None and column in pair.columns:
+        return pair
+    form, guessed = detect_format(head[column], column, raw.decimal)
+    return None if form is None else TimeColumn((column,), form, guessed)
+
+
+def _as_usual(
+    raw: RawTable, head: pl.DataFrame, time: str | None, ignore: Sequence[str], usual: Writing
+) -> TimeColumn | None:
+    """The time column of earlier recordings, if this table has it and it holds times."""
+    column = time if time is not None else usual.time
+    if column not in head.columns or column in ignore:
+        return None
+    if usual.is_custom and head[column].dtype == pl.String:
+        form = CustomTimes(usual.time_format or "")
+        if form.parse(head[column]).share > MOSTLY_TIMES:
+            return TimeColumn((column,), form)
+    return None if time is not None else _detected(raw, head, column)
 
 
 def _by_format(
@@ -190,7 +239,7 @@ def _by_format(
     return TimeColumn((best,), form)
 
 
-def _pair(head: pl.DataFrame, usual: Sequence[str]) -> tuple[TimeColumn, bool] | None:
+def _pair(head: pl.DataFrame, usual: Sequence[str]) -> TimeColumn | None:
     """A column of dates and a column of times of day that belong together."""
     text = [column for column in usual if head[column].dtype == pl.String]
     dates = [column for column in text if _is_date_only(head[column])]
@@ -199,7 +248,7 @@ def _pair(head: pl.DataFrame, usual: Sequence[str]) -> tuple[TimeColumn, bool] |
         return None
     columns = (dates[0], clocks[0])
     form, guessed = detect_format(_cells(head, columns), dates[0], ".")
-    return None if form is None else (TimeColumn(columns, form), guessed)
+    return None if form is None else TimeColumn(columns, form, guessed)
 
 
 def _cells(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
@@ -237,12 +286,3 @@ def _rank(form: TimeFormat, cells: pl.Series) -> int:
     if isinstance(form, TextTimes) and _is_date_only(cells):
         return 3
     return 2 if isinstance(form, NumberTimes) else 0
-
-
-def _note_guess(raw: RawTable, tally: Tally) -> None:
-    tally.add(
-        "day_or_month_first",
-        f"The times of {raw.name} do not tell day and month apart and were read day first; give "
-        "the time format (e.g. '%m/%d/%Y %H:%M:%S') if that is wrong.",
-        about=raw.name,
-    )

@@ -12,6 +12,7 @@ from causewatch.data.opened import Excluder
 from causewatch.data.reader import Piece
 from causewatch.data.spans import Span
 from causewatch.data.table import Clock, Note, SourceFile, TableSource, TimeTable
+from causewatch.data.writing import Writing
 
 __all__ = ["Derived", "Without"]
 
@@ -53,6 +54,11 @@ class Derived:
         """What was found and done; complete once the rows have been read to their end."""
         return self._source.notes
 
+    @property
+    def writing(self) -> Writing | None:
+        """How the text that the rows are read from is written."""
+        return self._source.writing
+
 
 class Without(Derived):
     """What a table holds outside of some spans; a :class:`causewatch.data.TableSource`.
@@ -88,6 +94,7 @@ class Without(Derived):
                     labels=kept.labels,
                     starts=np.flatnonzero(kept.start),
                     continues=not kept.start[0],
+                    file_rows=kept.row,
                 )
         excluder.finish(tally)
         self._excluded = tally.notes()

@@ -12,6 +12,7 @@ import polars as pl
 
 from causewatch.data.cells import MISSING, WORDS
 from causewatch.data.times import detect_format
+from causewatch.data.writing import Writing
 from causewatch.errors import SettingError, TableError
 
 __all__ = ["BLANKS", "Dialect", "Layout", "detect_dialect", "find_header"]
@@ -54,7 +55,11 @@ class Dialect:
 
 
 def detect_dialect(
-    lines: Sequence[str], source: str, separator: str | None, decimal: str | None
+    lines: Sequence[str],
+    source: str,
+    separator: str | None,
+    decimal: str | None,
+    usual: Writing | None = None,
 ) -> Dialect:
     """Judge the first lines of a text table.
 
@@ -66,6 +71,8 @@ def detect_dialect(
         The file's name for messages.
     separator, decimal
         What the user says they are; detected if None.
+    usual
+        How earlier recordings of the plant are written.
     """
     separator = SPELLED.get(separator, separator) if separator else separator
     if separator is not None and (
@@ -83,12 +90,12 @@ def detect_dialect(
     if not lines:
         message = f"{source} is empty; a table with at least two rows is needed."
         raise TableError(message)
-    mark = separator or _detect_separator(lines)
+    mark = separator or _usual_separator(lines, usual) or _detect_separator(lines)
     rows = [split(line, mark, source) for line in lines]
     layout = find_header(rows)
     data = rows[layout.skip :]
     if decimal is None:
-        decimal = "." if mark == "," else _detect_decimal(data)
+        decimal = "." if mark == "," else _detect_decimal(data, usual)
     cells = Counter(len(row) for row in data).most_common(1)[0][0] if data else len(layout.names)
     names = layout.names
     while len(names) > cells and not names[-1].strip():
@@ -146,6 +153,18 @@ def _is_value(cell: str) -> bool:
     return found is not None
 
 
+def _usual_separator(lines: Sequence[str], usual: Writing | None) -> str | None:
+    """The usual separator, if it cuts the usual time column out of the header."""
+    mark, time = (None, None) if usual is None else (usual.separator, usual.time)
+    if mark is None or time is None:
+        return None
+    for line in lines[: MOST_TITLES + 1]:
+        cells = line.split() if mark == BLANKS else line.split(mark)
+        if len(cells) > 1 and time in (cell.strip().strip('"') for cell in cells):
+            return mark
+    return None
+
+
 def _detect_separator(lines: Sequence[str]) -> str:
     """The separator found equally often in most lines."""
     for mark in SEPARATORS:
@@ -164,10 +183,12 @@ def _count(line: str, mark: str) -> int:
     return sum(part.count(mark) for part in line.split('"')[::2])
 
 
-def _detect_decimal(rows: Sequence[Sequence[str]]) -> str:
+def _detect_decimal(rows: Sequence[Sequence[str]], usual: Writing | None) -> str:
     points = commas = 0
     for row in rows:
         for cell in row:
             points += bool(_POINT.match(cell))
             commas += bool(_COMMA.match(cell))
+    if points == commas and usual is not None and usual.decimal is not None:
+        return usual.decimal
     return "," if commas > points else "."

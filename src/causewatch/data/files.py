@@ -14,6 +14,7 @@ from causewatch.data.notes import Tally
 from causewatch.data.raw import RawTable, block_rows, clean_names, file_name, hash_file
 from causewatch.data.table import SourceFile
 from causewatch.data.text import TextTable
+from causewatch.data.writing import Writing
 from causewatch.errors import TableError, shorten
 
 __all__ = ["ParquetTable", "open_file", "open_spreadsheet", "unreadable"]
@@ -30,6 +31,7 @@ class ParquetTable:
     """A Parquet file as a raw table (see :class:`causewatch.data.raw.RawTable`)."""
 
     decimal = "."
+    separator = None
     time_hint = None
 
     def __init__(self, path: Path) -> None:
@@ -116,7 +118,9 @@ def _check_book(path: Path, name: str) -> None:
         raise TableError(message)
 
 
-def open_file(path: Path, separator: str | None, decimal: str | None) -> RawTable:
+def open_file(
+    path: Path, separator: str | None, decimal: str | None, usual: Writing | None = None
+) -> RawTable:
     """A file as a raw table; its kind is told by its first bytes, then by its ending."""
     if not path.exists():
         message = f"There is no file {shorten(str(path), 200)!r}."
@@ -140,7 +144,7 @@ def open_file(path: Path, separator: str | None, decimal: str | None) -> RawTabl
     if start.startswith((b"PK\x03\x04", b"7z\xbc\xaf", b"BZh", b"\x28\xb5\x2f\xfd")):
         message = f"{name} is an archive; unpack it first (only gzip is read directly)."
         raise TableError(message)
-    return TextTable(path, separator, decimal)
+    return TextTable(path, separator, decimal, usual)
 
 
 def unreadable(name: str, error: OSError) -> TableError:

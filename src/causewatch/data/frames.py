@@ -38,6 +38,7 @@ class FrameTable:
     """
 
     decimal = "."
+    separator = None
 
     def __init__(
         self,

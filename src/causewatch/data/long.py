@@ -6,7 +6,7 @@ are sampled at a regular interval; before its first event a tag is missing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from causewatch.data.cells import is_supported, read_numbers
-from causewatch.data.columns import TIME_NAMES, find_time, plain
+from causewatch.data.columns import TIME_NAMES, TimeColumn, plain, writing_of
 from causewatch.data.frames import FrameTable
 from causewatch.data.notes import Tally
 from causewatch.data.raw import MOST_COLUMNS, RawTable, check_name
 from causewatch.data.spans import format_duration, parse_duration
 from causewatch.data.table import NANOSECONDS, Clock
+from causewatch.data.writing import Writing
 from causewatch.errors import SettingError, TableError, listing, shorten
 
 __all__ = ["choose_grid", "is_long", "read_long"]
@@ -32,6 +33,8 @@ GOOD = ("good", "ok", "0", "192", "0.0", "192.0", "")
 FEW_BAD_TIMES = 0.001
 MOST_CELLS = 100_000_000
 """A grid of more cells than this is made coarser."""
+
+FindTime = Callable[[RawTable, pl.DataFrame, str], TimeColumn | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class _Events:
     bad: NDArray[np.bool_]
     clock: Clock
     column: str
+    writing: Writing
 
 
 def is_long(raw: RawTable, time: str | None) -> bool:
@@ -72,16 +76,16 @@ def is_long(raw: RawTable, time: str | None) -> bool:
 def read_long(
     raws: Sequence[RawTable],
     time: str | None,
-    time_format: str | None,
     grid: float | str | None,
     tally: Tally,
-) -> list[FrameTable]:
+    find: FindTime,
+) -> tuple[list[FrameTable], Writing]:
     """Event lists as tables with one column per tag, sampled at one interval.
 
     All tables get the columns of all tags of all files: a tag without an event in a file is
-    missing there.
+    missing there. `find` finds the times in a named column. Also how the first file is written.
     """
-    files = [_events(raw, time, time_format, tally) for raw in raws]
+    files = [_events(raw, time, tally, find) for raw in raws]
     for other in files[1:]:
         if other.clock != files[0].clock:
             message = (
@@ -96,7 +100,7 @@ def read_long(
         f"{raws[0].name} is a list of events; the last value of each of its {len(tags)} tags was "
         f"taken every {format_duration(step / NANOSECONDS)}.",
     )
-    return [_sample(events, tags, step) for events in files]
+    return [_sample(events, tags, step) for events in files], files[0].writing
 
 
 def choose_grid(
@@ -140,7 +144,7 @@ def choose_grid(
     return step
 
 
-def _events(raw: RawTable, time: str | None, time_format: str | None, tally: Tally) -> _Events:
+def _events(raw: RawTable, time: str | None, tally: Tally, find: FindTime) -> _Events:
     """All events of one file, as numbers."""
     roles = _roles(raw, time)
     if roles is None:
@@ -151,9 +155,9 @@ def _events(raw: RawTable, time: str | None, time_format: str | None, tally: Tal
         raise TableError(message)
     columns = [c for c in (roles.time, roles.tag, roles.value, roles.quality) if c is not None]
     frame = pl.concat([raw.head().select(columns).clear(), *raw.blocks(columns, tally)])
-    found = find_time(raw, frame, roles.time, time_format, (), tally)
-    assert found is not None
-    times = found.parse(frame)
+    when = find(raw, frame, roles.time)
+    assert when is not None
+    times = when.parse(frame)
     tag = frame[roles.tag].cast(pl.String).str.strip_chars().fill_null("")
     usable = times.ok & (tag != "").to_numpy()
     if (unusable := int((~usable).sum())) > FEW_BAD_TIMES * len(frame):
@@ -201,8 +205,9 @@ def _events(raw: RawTable, time: str | None, time_format: str | None, tally: Tal
         tags=names,
         value=value[usable],
         bad=bad[usable],
-        clock=found.format.clock,
+        clock=when.format.clock,
         column=roles.time,
+        writing=writing_of(raw, when),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from causewatch.data.order import IRREGULAR_SHARE, Pace
 from causewatch.data.reader import Piece, Plan, read_pieces
 from causewatch.data.spans import Span, format_duration
 from causewatch.data.table import NANOSECONDS, Clock, Note, SourceFile, TimeTable, format_time
+from causewatch.data.writing import Writing
 from causewatch.errors import TableError, listing, shorten
 
 __all__ = ["Excluder", "OpenedTable"]
@@ -58,7 +60,7 @@ class Excluder:
         if len(kept) and self._cut:
             start[kept[0]] = True
         self._cut = bool(not outside[-1] or (self._cut and not len(kept)))
-        return Piece(piece.values, piece.time, piece.labels, start).take(outside)
+        return replace(piece, start=start).take(outside)
 
     def finish(self, tally: Tally) -> None:
         """Count what was removed; raise if a span removed nothing."""
@@ -91,11 +93,19 @@ class OpenedTable:
         Spans whose rows are removed.
     tally
         Notes found while opening.
+    writing
+        How the first of them is written.
     """
 
     def __init__(
-        self, plans: Sequence[Plan], pace: Pace, exclude: Sequence[Span], tally: Tally
+        self,
+        plans: Sequence[Plan],
+        pace: Pace,
+        exclude: Sequence[Span],
+        tally: Tally,
+        writing: Writing,
     ) -> None:
+        self.writing = writing
         self._plans = tuple(plans)
         self._pace = pace
         self._exclude = tuple(exclude)
@@ -173,6 +183,7 @@ class OpenedTable:
             clock=self.clock,
             continues=not piece.start[0],
             labels=piece.labels,
+            file_rows=piece.row,
         )
 
     def _finish(self, tally: Tally, seen: NDArray[np.bool_], total: int) -> None:

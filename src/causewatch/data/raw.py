@@ -38,6 +38,10 @@ class RawTable(Protocol):
         """The decimal mark of numbers in text cells."""
 
     @property
+    def separator(self) -> str | None:
+        """What stands between the columns of a text file; None if it is none."""
+
+    @property
     def time_hint(self) -> str | None:
         """The column that is known to be the time, if the source itself says so."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -48,12 +48,17 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some rows; `start` says which begin a stretch (before ordering: follow dropped rows)."""
+    """Some rows.
+
+    `start` says which begin a stretch (before ordering: which follow dropped rows), `row` which
+    rows of the files they are.
+    """
 
     values: Floats
     time: NDArray[np.int64]
     labels: Floats | None
     start: NDArray[np.bool_]
+    row: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.time)
@@ -61,14 +66,23 @@ class Piece:
     def take(self, rows: slice | NDArray[np.bool_]) -> Piece:
         """Only some of the rows."""
         labels = None if self.labels is None else self.labels[rows]
-        return Piece(self.values[rows], self.time[rows], labels, self.start[rows])
+        return Piece(self.values[rows], self.time[rows], labels, self.start[rows], self.row[rows])
 
     @classmethod
     def of(cls, table: TimeTable) -> Piece:
         """The rows of a table."""
         start = np.zeros(len(table), dtype=np.bool_)
         start[table.starts] = True
-        return cls(table.values, table.time, table.labels, start)
+        row = table.file_rows
+        if row is None:
+            row = np.arange(len(table), dtype=np.int64)
+        return cls(table.values, table.time, table.labels, start, row)
+
+    @property
+    def moved(self) -> NDArray[np.int64] | None:
+        """Which rows of the files they are, for a table; None if simply one after the other."""
+        plain = np.array_equal(self.row, np.arange(len(self.row)))
+        return None if plain else self.row
 
     @staticmethod
     def join(pieces: Sequence[Piece]) -> Piece:
@@ -81,6 +95,7 @@ class Piece:
             np.concatenate([piece.time for piece in pieces]),
             np.concatenate(labels) if labels else None,
             np.concatenate([piece.start for piece in pieces]),
+            np.concatenate([piece.row for piece in pieces]),
         )
 
 
@@ -110,9 +125,10 @@ class _Converter:
             int(empty.sum()),
         )
         keep = np.logical_not(empty)
+        first = self._offset + self.rows
+        row = np.arange(first, first + len(frame), dtype=np.int64)
         if plan.time is None:
-            first = self._offset + self.rows
-            time = np.arange(first, first + len(frame), dtype=np.int64) * NANOSECONDS
+            time = row * NANOSECONDS
         else:
             times = plan.time.parse(frame.filter(keep) if empty.any() else frame)
             time, ok = np.zeros(len(frame), dtype=np.int64), np.zeros(len(frame), dtype=np.bool_)
@@ -133,7 +149,7 @@ class _Converter:
         self.rows += len(frame)
         after_dropped = np.concatenate([[self._dropped_last], ~keep[:-1]])[: len(frame)]
         self._dropped_last = bool(not keep[-1]) if len(frame) else self._dropped_last
-        piece = Piece(values, time, labels, after_dropped)
+        piece = Piece(values, time, labels, after_dropped, row)
         return piece if keep.all() else piece.take(keep)
 
     def check_times(self) -> None:
@@ -241,7 +257,7 @@ def read_pieces(plan: Plan, pace: Pace, first_row: int, tally: Tally) -> Iterato
     pace
         The usual interval and what makes a gap.
     first_row
-        Number of the first row where rows are counted instead of times.
+        Number of the first row: rows are counted on over several files.
     tally
         Where to count what happens.
     """
@@ -265,5 +281,5 @@ def _apply(
     rows: Piece, keep: NDArray[np.bool_], time: NDArray[np.int64], start: NDArray[np.bool_]
 ) -> Piece:
     decided = rows.take(slice(0, len(keep)))
-    piece = Piece(decided.values, time, decided.labels, start)
+    piece = replace(decided, time=time, start=start)
     return piece if keep.all() else piece.take(keep)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -12,18 +12,17 @@ import numpy as np
 import polars as pl
 
 from causewatch.data.cells import read_labels
-from causewatch.data.columns import TimeColumn, choose_signals, find_time
 from causewatch.data.files import open_file, unreadable
 from causewatch.data.frames import from_array, from_dataframe
-from causewatch.data.long import is_long, read_long
 from causewatch.data.notes import Tally
 from causewatch.data.opened import Excluder, OpenedTable
+from causewatch.data.planning import Options, plan_tables
 from causewatch.data.raw import RawTable, file_name
-from causewatch.data.reader import Piece, Plan, first_times, measure_pace
+from causewatch.data.reader import Piece
 from causewatch.data.spans import Span, parse_span
 from causewatch.data.table import NANOSECONDS, Sample, TableSource, TimeTable
-from causewatch.data.times import CustomTimes, TextTimes
-from causewatch.errors import SettingError, TableError, UnknownNameError, listing, shorten
+from causewatch.data.writing import Writing
+from causewatch.errors import SettingError, TableError, UnknownNameError
 
 __all__ = ["TableOptions", "open_table", "read_table", "replay"]
 
@@ -40,21 +39,7 @@ class TableOptions(TypedDict, total=False):
     decimal: str | None
     long: bool | None
     grid: float | str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """What the caller said about the table."""
-
-    time: str | None
-    labels: str | None
-    ignore: tuple[str, ...]
-    exclude: tuple[Span, ...]
-    time_format: str | None
-    separator: str | None
-    decimal: str | None
-    long: bool | None
-    grid: float | str | None
+    usual: Writing | None
 
 
 def open_table(
@@ -69,6 +54,7 @@ def open_table(
     decimal: str | None = None,
     long: bool | None = None,
     grid: float | str | None = None,
+    usual: Writing | None = None,
 ) -> TableSource:
     """Open a table to be read in pieces, again and again, with bounded memory.
 
@@ -76,7 +62,8 @@ def open_table(
     ----------
     source
         A path (CSV and relatives, also gzipped; Parquet; XLSX), several paths (each a stretch of
-        its own), a dataframe of any library narwhals knows, a 2-D array, or a `TimeTable`.
+        its own, the earliest first where times are known), a dataframe of any library narwhals
+        knows, a 2-D array, or a `TimeTable`.
     time
         The time column; found by its name or content if None.
     labels
@@ -93,13 +80,16 @@ def open_table(
         Whether the table has one row per event (time, tag, value); detected if None.
     grid
         For such tables, the interval to sample at: seconds or a duration such as ``"10s"``.
+    usual
+        How earlier recordings of the plant are written (`TableSource.writing`): it decides what the
+        source leaves open, such as whether 5/8/2009 is in May.
 
     Returns
     -------
     TableSource
         Its `notes` say what was found and done.
     """
-    options = _Options(
+    options = Options(
         time=time,
         labels=labels,
         ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
@@ -112,6 +102,7 @@ def open_table(
         decimal=decimal,
         long=long,
         grid=grid,
+        usual=usual,
     )
     if isinstance(source, (TimeTable, OpenedTable)):
         return _adapt(source, options)
@@ -120,7 +111,7 @@ def open_table(
         tally = Tally()
         for raw in raws:
             tally.extend(raw.tally)
-        return _plan(_unfold(raws, options, tally), options, tally)
+        return plan_tables(raws, options, tally)
     except OSError as error:
         raise unreadable(file_name(Path(error.filename or "The table")), error) from error
 
@@ -140,8 +131,10 @@ def read_table(source: Any, **options: Unpack[TableOptions]) -> TimeTable:
         interval=opened.interval,
         clock=opened.clock,
         labels=whole.labels,
+        file_rows=whole.moved,
         files=opened.files,
         notes=opened.notes,
+        writing=opened.writing,
     )
 
 
@@ -176,9 +169,9 @@ def _several(source: Any) -> Sequence[Any]:
     return [source]
 
 
-def _open_one(source: Any, options: _Options) -> RawTable:
+def _open_one(source: Any, options: Options) -> RawTable:
     if isinstance(source, (str, Path)):
-        return open_file(Path(source), options.separator, options.decimal)
+        return open_file(Path(source), options.separator, options.decimal, options.usual)
     if isinstance(source, np.ndarray):
         return from_array(source)
     raw = from_dataframe(source)
@@ -191,93 +184,11 @@ def _open_one(source: Any, options: _Options) -> RawTable:
     return raw
 
 
-def _unfold(raws: list[RawTable], options: _Options, tally: Tally) -> list[RawTable]:
-    """Turn event lists (time, tag, value) into ordinary tables."""
-    if options.long is False or not (options.long or is_long(raws[0], options.time)):
-        if options.grid is not None:
-            message = (
-                "A grid applies to tables with one row per event (time, tag, value) only, and "
-                f"{raws[0].name} is none; leave it out."
-            )
-            raise SettingError(message)
-        return raws
-    return list(read_long(raws, options.time, options.time_format, options.grid, tally))
-
-
-def _plan(raws: list[RawTable], options: _Options, tally: Tally) -> OpenedTable:
-    """Decide by the first rows which column is what."""
-    first = raws[0]
-    for name in (*options.ignore, *((options.labels,) if options.labels else ())):
-        if name not in first.columns:
-            raise UnknownNameError(name, "column", first.columns)
-    head = first.head()
-    time = find_time(first, head, options.time, options.time_format, options.ignore, tally)
-    if time is None:
-        tally.add(
-            "no_time",
-            f"{first.name} has no time column; its rows are counted, one second each.",
-        )
-    if time is not None and options.labels in time.columns:
-        msg = (
-            f"The column {options.labels!r} holds the times of {first.name}, so it cannot hold"
-            " labels; name the column of labels, or with --time another one for times."
-        )
-        raise SettingError(msg)
-    used = {*options.ignore, options.labels, *(time.columns if time else ())}
-    signals = choose_signals(first, head, [c for c in first.columns if c not in used], tally)
-    clock = time.format.clock if time else "rows"
-    plans = [Plan(first, signals, time, options.labels, clock)]
-    pace = measure_pace(plans[0], head, tally)
-    for raw in raws[1:]:
-        plans.append(_plan_next(raw, plans[0], options, tally))
-    return OpenedTable(plans, pace, options.exclude, tally)
-
-
-def _plan_next(raw: RawTable, first: Plan, options: _Options, tally: Tally) -> Plan:
-    """Plan a further file: same columns, in any order, and the same clock as the first."""
-    for column in first.columns:
-        if column not in raw.columns:
-            message = (
-                f"{raw.name} has no column {shorten(column)!r}, which {first.raw.name} has; all "
-                "files must have the same columns."
-            )
-            raise TableError(message)
-    known = {*first.raw.columns, *options.ignore}
-    more = [column for column in raw.columns if column not in known]
-    tally.add(
-        "extra_columns",
-        f"Columns of {raw.name} that {first.raw.name} does not have were left out: "
-        f"{listing(more)}.",
-        len(more),
-        raw.name,
-    )
-    head = raw.head()
-    time = first.time
-    if time is not None and not _reads(time, head):
-        time = find_time(raw, head, time.columns[0], options.time_format, (), tally)
-    clock = time.format.clock if time else "rows"
-    if clock != first.clock:
-        message = (
-            f"The times of {raw.name} ({clock}) are of another kind than those of "
-            f"{first.raw.name} ({first.clock}); read them separately."
-        )
-        raise TableError(message)
-    plan = Plan(raw, first.signals, time, first.labels, clock)
-    first_times(plan, head)
-    return plan
-
-
-def _reads(time: TimeColumn, head: pl.DataFrame) -> bool:
-    """Whether the times of a further file are written as in the first."""
-    if not isinstance(time.format, (TextTimes, CustomTimes)):
-        return isinstance(time.format, CustomTimes)
-    is_text = all(head[column].dtype == pl.String for column in time.columns)
-    return is_text and time.parse(head).share > 0.99
-
-
-def _adapt(table: TimeTable | OpenedTable, options: _Options) -> TableSource:
+def _adapt(table: TimeTable | OpenedTable, options: Options) -> TableSource:
     """Apply options to a table that is already read."""
-    if options == _Options(None, None, (), (), None, None, None, None, None):
+    if replace(options, usual=None) == Options(
+        None, None, (), (), None, None, None, None, None, None
+    ):
         return table
     if isinstance(table, OpenedTable):
         message = "An opened table is given together with options; give them when opening it."
@@ -310,6 +221,7 @@ def _adapt(table: TimeTable | OpenedTable, options: _Options) -> TableSource:
         values=kept.values,
         time=kept.time,
         labels=kept.labels,
+        file_rows=kept.moved,
         starts=np.flatnonzero(kept.start),
         notes=(*table.notes, *tally.notes()),
     )

@@ -15,7 +15,15 @@ from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.data.times import ClockTimes, TextTimes, detect_format
 from causewatch.errors import SettingError, shorten
 
-__all__ = ["Span", "format_duration", "lasting", "parse_duration", "parse_ends", "parse_span"]
+__all__ = [
+    "Span",
+    "format_duration",
+    "format_tick",
+    "lasting",
+    "parse_duration",
+    "parse_ends",
+    "parse_span",
+]
 
 _SECONDS = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "": 1.0, "s": 1.0, "sec": 1.0, "second": 1.0,
@@ -26,6 +34,9 @@ _SECONDS = {
 _DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
 _ROW = re.compile(r"row\s*(\d+)", re.IGNORECASE)
 _NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*s?", re.IGNORECASE)
+
+CLOSE = 1e-6
+"""Durations whose ratio is this close to 1 are the same: intervals are measured."""
 
 Bound = datetime | float | int | None
 
@@ -77,6 +88,7 @@ def format_duration(seconds: float) -> str:
     """
     if seconds < 0:
         return "-" + format_duration(-seconds)
+    seconds = float(f"{seconds:.8g}")  # three times a third of a second is a second
     if seconds >= 10_000 and not any(
         float(f"{seconds / size:.3g}") * size == seconds for size in (86400.0, 3600.0, 60.0)
     ):
@@ -86,6 +98,38 @@ def format_duration(seconds: float) -> str:
         if amount >= 1 and (unit in ("s", "ms") or float(f"{amount:.3g}") * size == seconds):
             return f"{amount:.3g} {unit}" if amount < 1000 else f"{amount:.0f} {unit}"
     return f"{seconds / 1e-6:.3g} µs" if seconds else "0 s"
+
+
+def format_tick(every: float, interval: float) -> str:
+    """The length of a tick for people.
+
+    Where neither the tick nor the interval of its rows is a round number, it is a number of rows.
+
+    Parameters
+    ----------
+    every
+        Length of the tick in seconds.
+    interval
+        Usual time between two rows, in seconds.
+
+    Examples
+    --------
+    >>> format_tick(10.0, 0.5), format_tick(9.972, 0.4986), format_tick(10.0, 0.4986)
+    ('10 s', '20 rows of 499 ms', '10 s')
+    """
+    rows = round(every / interval)
+    odd = not (_is_round(every) or _is_round(interval))
+    if odd and rows > 1 and abs(every - rows * interval) <= CLOSE * every:
+        return f"{rows:,} rows of {format_duration(interval)}"
+    return format_duration(every)
+
+
+def _is_round(seconds: float) -> bool:
+    """Whether a duration has at most two digits that are not zero, in one of the usual units."""
+    return any(
+        abs(float(f"{seconds / size:.2g}") * size - seconds) <= CLOSE * seconds
+        for size in (1.0, 60.0, 3600.0, 86_400.0)
+    )
 
 
 def _in_two_units(seconds: float) -> str:

@@ -11,6 +11,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.data.writing import Writing
+
 __all__ = ["Clock", "Note", "Sample", "SourceFile", "TableSource", "TimeTable", "format_time"]
 
 Clock = Literal["naive", "utc", "elapsed", "rows"]
@@ -74,10 +76,15 @@ class TimeTable:
         What `time` counts.
     labels
         Truth by row where a label column was named: 1 anomalous, 0 normal, NaN not counted.
+    file_rows
+        Which row of its file each row is, counted from 0 without the header and on over several
+        files; ascending. None if no row was left out, so that they are those of the table.
     files
         Where the rows came from.
     notes
         What the reader did and found.
+    writing
+        How the text it was read from is written; None if it is not known.
     """
 
     signals: tuple[str, ...]
@@ -88,8 +95,10 @@ class TimeTable:
     clock: Clock = "rows"
     continues: bool = False
     labels: NDArray[np.float64] | None = None
+    file_rows: NDArray[np.int64] | None = None
     files: tuple[SourceFile, ...] = ()
     notes: tuple[Note, ...] = field(default=())
+    writing: Writing | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -109,9 +118,15 @@ class TimeTable:
                 clock=self.clock,
                 continues=not (len(starts) and starts[0] == 0),
                 labels=None if self.labels is None else self.labels[start:stop],
+                file_rows=self._file_rows(start, stop),
                 files=self.files,
                 notes=self.notes,
             )
+
+    def _file_rows(self, start: int, stop: int) -> NDArray[np.int64]:
+        if self.file_rows is None:
+            return np.arange(start, stop, dtype=np.int64)
+        return self.file_rows[start:stop]
 
     def stretches(self) -> list[slice]:
         """Row ranges without a gap."""
@@ -141,6 +156,10 @@ class TableSource(Protocol):
     @property
     def notes(self) -> tuple[Note, ...]:
         """What the reader did and found; complete once :meth:`chunks` has been read to its end."""
+
+    @property
+    def writing(self) -> Writing | None:
+        """How the text that the rows are read from is written; None if it is not known."""
 
     def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
         """All rows in order, in tables of at most about `rows` rows."""

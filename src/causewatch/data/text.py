@@ -15,6 +15,7 @@ from causewatch.data.notes import Tally
 from causewatch.data.raw import clean_names, file_name
 from causewatch.data.records import BlockReader, collapse_blanks, count_cells, record_ends
 from causewatch.data.table import SourceFile
+from causewatch.data.writing import Writing
 from causewatch.errors import TableError
 
 __all__ = ["TextTable"]
@@ -41,6 +42,8 @@ class TextTable:
         The file.
     separator, decimal
         How it is written; detected if None.
+    usual
+        How earlier recordings of the plant are written.
     """
 
     time_hint = None
@@ -50,6 +53,7 @@ class TextTable:
         path: Path,
         separator: str | None = None,
         decimal: str | None = None,
+        usual: Writing | None = None,
     ) -> None:
         self.name = file_name(path)
         self.tally = Tally()
@@ -61,9 +65,9 @@ class TextTable:
         if start and not lines:
             message = f"The first line of {self.name} is longer than {FIRST_BYTES >> 20} MB."
             raise TableError(message)
-        dialect = detect_dialect(lines, self.name, separator, decimal)
+        dialect = detect_dialect(lines, self.name, separator, decimal, usual)
         self.decimal = dialect.decimal
-        self._separator = dialect.separator
+        self.separator = dialect.separator
         self._cells = dialect.cells
         # Blank lines above the data are records, too.
         filled = [number for number, line in enumerate(lines, start=1) if line.strip()]
@@ -167,9 +171,9 @@ class TextTable:
 
     def _cells_of(self, data: bytes, positions: list[int], row: int) -> pl.DataFrame:
         """Columns of whole records as text, by position."""
-        if self._separator == BLANKS:
+        if self.separator == BLANKS:
             data = collapse_blanks(data)
-        cells, blank, _ = count_cells(data, self._separator)
+        cells, blank, _ = count_cells(data, self.separator)
         wrong = np.flatnonzero((cells != self._cells) & ~blank)
         if len(wrong):
             at = int(wrong[0])
@@ -179,7 +183,7 @@ class TextTable:
             )
             raise TableError(message)
         if blank.any():
-            empty = self._separator.encode() * (self._cells - 1)
+            empty = self.separator.encode() * (self._cells - 1)
             data = re.sub(rb"(?m)^(?=\r?\n)", empty, data)
         where = f"{self.place(row)} to {len(cells) - 1} lines below"
         try:
@@ -187,7 +191,7 @@ class TextTable:
                 io.BytesIO(data),
                 has_header=False,
                 columns=positions,
-                separator=self._separator,
+                separator=self.separator,
                 infer_schema=False,
             )
         except pl.exceptions.PolarsError as error:

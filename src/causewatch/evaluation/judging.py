@@ -84,13 +84,17 @@ def noticed_by_chance(
 
 
 def bounds_of(recording: Recording, grace: float) -> tuple[Ints, Ints]:
-    """Starts and ends of the events with the grace, which ends where the next event begins."""
-    more = round(grace * NANOSECONDS)
-    starts = np.array([one.start for one in recording.events], dtype=np.int64)
-    ends = np.array([one.end for one in recording.events], dtype=np.int64)
-    late = ends + more
-    if len(starts) > 1:
-        late[:-1] = np.maximum(np.minimum(late[:-1], starts[1:]), ends[:-1])
+    """Starts and ends of the events with the grace.
+
+    The grace of an event ends where the next event begins that does not overlap it.
+    """
+    starts = np.array([event.start for event in recording.events], dtype=np.int64)
+    ends = np.array([event.end for event in recording.events], dtype=np.int64)
+    begins = np.sort(starts)
+    following = np.searchsorted(begins, ends)
+    late = ends + round(grace * NANOSECONDS)
+    followed = following < len(begins)
+    late[followed] = np.minimum(late[followed], begins[following[followed]])
     return starts, late
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -112,14 +111,6 @@ def rows_of(event: Event, table: TimeTable, grace: float = 0.0) -> tuple[int, in
 
 
 def _recording(name: str, table: TimeTable, events: Sequence[Event]) -> Recording:
-    for one, two in pairwise(events):
-        if two.start < one.end:
-            msg = (
-                f"The events {one.name!r} and {two.name!r} of {name!r} overlap from"
-                f" {format_time(two.start, table.clock)} on; an alarm then would belong to both:"
-                " make them one event, or let the second begin when the first ends."
-            )
-            raise SettingError(msg)
     if table.labels is None:
         table = replace(table, labels=event_labels(table, events))
     return Recording(Path(name).stem, table, tuple(events))
@@ -181,17 +172,30 @@ def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event:
     return Event(entry.name, start, end, entry.signals, entry.description)
 
 
+def _rows_of_file(table: TimeTable) -> int:
+    """How many rows a recording has, with those that were left out."""
+    known = len(table) if table.file_rows is None else int(table.file_rows[-1]) + 1
+    return max(known, sum(file.rows for file in table.files))
+
+
 def _bounds(entry: CauseEntry, table: TimeTable) -> tuple[int, int]:
     """Start and end as the table counts time."""
     if isinstance(entry.start, int) and isinstance(entry.end, int):
-        if not 0 <= entry.start < entry.end <= len(table):
+        rows = _rows_of_file(table)
+        if not 0 <= entry.start < entry.end <= rows:
             msg = (
                 f"The event {entry.name!r} is rows {entry.start} to {entry.end} of a recording of"
-                f" {len(table):,} rows; write 0-based row numbers, the end not included."
+                f" {rows:,} rows; write 0-based row numbers, the end not included."
             )
             raise SettingError(msg)
-        end = table.time[entry.end] if entry.end < len(table) else table.time[-1] + 1
-        return int(table.time[entry.start]), int(end)
+        times = np.append(table.time, table.time[-1] + 1)
+        # Of rows that were left out the next one that was kept takes the place.
+        kept = table.file_rows
+        first, stop = (
+            bound if kept is None else int(np.searchsorted(kept, bound))
+            for bound in (entry.start, entry.end)
+        )
+        return int(times[first]), int(times[stop])
     if isinstance(entry.start, str) and isinstance(entry.end, str):
         return parse_span(f"{entry.start}..{entry.end}").bounds(table.clock)
     msg = (

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Note, TableSource, format_duration, format_time, parse_span
+from causewatch.data import Note, TableSource, Writing, format_duration, format_time, parse_span
 from causewatch.detectors import Limits
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import listing
@@ -92,7 +92,9 @@ def findings_of(
     within_a_tick = any(link.lag == 0 for link in graph)
     findings += [
         finding
-        for finding in residual_findings(plan.signals, residuals, starts, plan.every)
+        for finding in residual_findings(
+            plan.signals, residuals, starts, plan.every, source.interval
+        )
         if not (within_a_tick and finding.kind == "residual_shared")
     ]
     findings += _nonlinearity(graph, mechanisms, taken.sample, plan.max_lag)
@@ -104,9 +106,8 @@ def start_up_of(survey: SurveyResult) -> Finding | None:
     """The start-up that a recording begins with, told as left out."""
     for finding in quality_findings(survey, max_lag_rows=1):
         if finding.kind == "startup" and finding.span is not None:
-            first, last = int(survey.blocks.first[0]), int(survey.blocks.last[-1])
-            _, end = parse_span("..".join(finding.span)).bounds(survey.clock)
-            if end - first > MOST_LEFT_OUT * (last - first):
+            begin, end = parse_span("..".join(finding.span)).bounds(survey.clock)
+            if end - begin > MOST_LEFT_OUT * (survey.last - survey.first):
                 return None  # too much of the recording to do without; the report warns of it
             return replace(
                 finding,
@@ -239,10 +240,10 @@ def provenance_of(
     taken: Taken,
     now: datetime,
     settings: dict[str, Any],
+    writing: Writing | None,
 ) -> Provenance:
     """Where a model comes from."""
     names = ("causewatch", "numpy", "scipy", "polars")
-    blocks = survey.blocks
     return Provenance(
         files=tuple(
             {"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in source.files
@@ -250,11 +251,12 @@ def provenance_of(
         rows=survey.rows,
         ticks=taken.count,
         windows=taken.moments.windows,
-        first=format_time(int(blocks.first[0]), source.clock),
-        last=format_time(int(blocks.last[-1]), source.clock),
+        first=format_time(survey.first, source.clock),
+        last=format_time(survey.last, source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
         versions={name: version(name) for name in names} | {"python": platform.python_version()},
         settings=settings,
+        writing=writing,
     )
 
 

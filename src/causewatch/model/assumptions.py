@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from causewatch.data.spans import format_duration
+from causewatch.data.spans import format_duration, format_tick
 from causewatch.errors import UnknownNameError, listing
 from causewatch.preprocess.findings import Finding, number, percent, plural
 
@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 
 
 def residual_findings(
-    signals: Sequence[str], residuals: Floats, starts: ArrayLike, interval: float
+    signals: Sequence[str], residuals: Floats, starts: ArrayLike, every: float, interval: float
 ) -> list[Finding]:
     """What the residuals say about lags, working interval and noise.
 
@@ -62,13 +62,13 @@ def residual_findings(
         Ticks × signals; NaN where there is none.
     starts
         Row numbers at which a stretch begins; memory is not looked for across them.
-    interval
-        Length of a tick in seconds.
+    every, interval
+        Length of a tick, and usual time between two rows, in seconds.
     """
     calm, wild = _calmed(np.asarray(residuals, dtype=float))
     return [
-        *_memory(signals, calm, _stretch_numbers(len(calm), starts), interval),
-        *_shared(signals, calm, interval),
+        *_memory(signals, calm, _stretch_numbers(len(calm), starts), every),
+        *_shared(signals, calm, every, interval),
         *_tails(signals, wild),
     ]
 
@@ -153,7 +153,7 @@ def _memory(
     ]
 
 
-def _shared(signals: Sequence[str], calm: Floats, interval: float) -> list[Finding]:
+def _shared(signals: Sequence[str], calm: Floats, every: float, interval: float) -> list[Finding]:
     there = np.isfinite(calm)
     x = np.where(there, calm, 0.0)
     mask = there.astype(float)
@@ -179,11 +179,11 @@ def _shared(signals: Sequence[str], calm: Floats, interval: float) -> list[Findi
             kind="residual_shared",
             severity="warning",
             text=f"What the model leaves over of {first} and {second} moves together within one "
-            f"tick of {format_duration(interval)}, with correlation {value:.2f}"
+            f"tick of {format_tick(every, interval)}, with correlation {value:.2f}"
             + (f"; likewise {listing(others, most=4)}." if others else "."),
             meaning="One acts on the other faster than a tick, or something unrecorded acts on "
             "both; such links are not in the graph.",
-            remedy=f"Learn again with --every shorter than {format_duration(interval)} if the "
+            remedy=f"Learn again with --every shorter than {format_duration(every)} if the "
             "recording allows.",
             signals=tuple(dict.fromkeys(name for _, _, a, b in pairs for name in (a, b))),
         )

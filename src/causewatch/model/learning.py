@@ -27,8 +27,8 @@ from causewatch.data import (
     TableSource,
     TimeTable,
     Without,
-    format_duration,
-    open_table,
+    format_tick,
+    open_together,
     parse_duration,
     parse_span,
 )
@@ -192,8 +192,11 @@ def learn(
     if not isinstance(known, Knowledge):
         known = load_knowledge(known)
     discoverer = discoverer_of(method, preset, alpha, test, fdr, seed)
-    source = open_table(normal, **reading)
-    second = None if calibrate is None else open_table(calibrate, **reading)
+    source, *others = open_together([normal, *([] if calibrate is None else [calibrate])], reading)
+    second = others[0] if others else None
+    writing = source.writing
+    if writing is not None and second is not None and second.writing is not None:
+        writing = replace(writing, guessed=writing.guessed and second.writing.guessed)
 
     survey, sample, whole = survey_of(source, preset, tell)
     # The times of several files that each count from zero do not tell them apart.
@@ -209,7 +212,8 @@ def learn(
     else:
         plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
     log.info("%d of %d signals kept", len(plan.signals), len(source.signals))
-    log.info("ticks of %g s, lags up to %d: %s", plan.every, plan.max_lag, plan.reason)
+    tick = format_tick(plan.every, source.interval)
+    log.info("ticks of %s, lags up to %d: %s", tick, plan.max_lag, plan.reason)
     constraints = known.resolve(
         plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
     )
@@ -268,6 +272,7 @@ def learn(
                 "max_lag": max_lag,
                 "false_alarm_every": false_alarm_every,
             },
+            writing,
         ),
         moments=kept_moments(taken.moments) if preset == "default" else None,
     )
@@ -324,7 +329,7 @@ def _with_limits(
     )
     added = limit_findings(limits, fared, aim, plan.every, asked=false_alarm_every is not None)
     if false_alarm_every is None and model.clock != "rows" and wanted > 1.01 * FALSE_ALARM_EVERY:
-        added.insert(0, _longer_than_a_day(wanted, plan.every))
+        added.insert(0, _longer_than_a_day(model, wanted))
     return replace(model, watching=watching, report=(*model.report, *added))
 
 
@@ -346,13 +351,14 @@ def usual_false_alarm_every(every: float, ticks: int, *, times: bool = True) -> 
     return max(FALSE_ALARM_EVERY, every * min(FALSE_ALARM_TICKS, supported))
 
 
-def _longer_than_a_day(wanted: float, every: float) -> Finding:
+def _longer_than_a_day(model: NormalModel, wanted: float) -> Finding:
     """Said where ticks are so long that a false alarm a day would be one in a few ticks."""
+    ticks = FALSE_ALARM_EVERY / model.preprocessing.every
     return Finding(
         kind="false_alarm_every",
         severity="info",
         text=f"The aim is one false alarm in {wanted / FALSE_ALARM_EVERY:.3g} days: with ticks of"
-        f" {format_duration(every)}, a day is only {FALSE_ALARM_EVERY / every:.3g} of them.",
+        f" {model.tick}, a day is only {ticks:.3g} of them.",
         meaning="Limits are higher than for one false alarm a day; alarms are rarer and later.",
         remedy="Give --false-alarm-every if another time is wanted.",
     )
@@ -506,9 +512,10 @@ def take_moments(
         tell("taking moments", min(1.0, count / expected))
     ticks.held = wide.held[:number]
     if moments.windows == 0:
+        tick = format_tick(plan.every, source.interval)
         msg = (
             f"No {moments.reach + 1} ticks in a row are free of gaps and missing values"
-            f" ({count:,} ticks of {plan.every:g} s, {missing:,} missing values); give a longer"
+            f" ({count:,} ticks of {tick}, {missing:,} missing values); give a longer"
             " recording, a shorter --max-lag, or --ignore the signals that are mostly missing."
         )
         raise NotEnoughDataError(msg)

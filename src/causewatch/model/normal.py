@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from causewatch.data import Writing, format_tick
 from causewatch.detectors import Equations
 from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.graph import CausalGraph, Link
@@ -65,6 +66,8 @@ class Provenance:
         Of causewatch, Python and the libraries that compute.
     settings
         What was asked for.
+    writing
+        How the files are written, which decides what later ones leave open; None if not known.
     """
 
     files: tuple[Mapping[str, Any], ...]
@@ -76,6 +79,7 @@ class Provenance:
     created: str
     versions: Mapping[str, str]
     settings: Mapping[str, Any]
+    writing: Writing | None = None
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,11 @@ class NormalModel:
     def signals(self) -> tuple[str, ...]:
         """Signals in the model."""
         return self.preprocessing.signals
+
+    @property
+    def tick(self) -> str:
+        """Length of a tick for people: ``10 s``, or ``20 rows of 499 ms``."""
+        return format_tick(self.preprocessing.every, self.interval)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a ``.cwm`` file: it is there whole or not at all."""

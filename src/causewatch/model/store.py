@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from causewatch.archive import read_archive, write_archive
+from causewatch.data import Writing
 from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.errors import CausewatchError, ModelFileError, shorten
 from causewatch.graph import CausalGraph, Link, Strength
@@ -107,6 +108,14 @@ class _Watching(_Strict):
     fared: _Fared | None
 
 
+class _Writing(_Strict):
+    time: Name | None
+    time_format: Name | None
+    separator: Name | None
+    decimal: Name | None
+    guessed: bool
+
+
 class _Provenance(_Strict):
     files: list[_File]
     rows: Count
@@ -117,6 +126,7 @@ class _Provenance(_Strict):
     created: str
     versions: dict[str, str]
     settings: _Settings
+    writing: _Writing | None = None
 
 
 class _Moments(_Strict):
@@ -198,7 +208,8 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
 
 def _origin(written: _Provenance) -> Provenance:
     plain = written.model_dump()
-    return Provenance(**(plain | {"files": tuple(plain["files"])}))
+    writing = None if plain["writing"] is None else Writing(**plain["writing"])
+    return Provenance(**(plain | {"files": tuple(plain["files"]), "writing": writing}))
 
 
 def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> None:

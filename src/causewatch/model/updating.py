@@ -26,7 +26,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Derived, TableSource, TimeTable, format_time, open_table
+from causewatch.data import (
+    Derived,
+    TableSource,
+    TimeTable,
+    format_duration,
+    format_time,
+    open_table,
+    parse_span,
+)
 from causewatch.detectors import GuardRanges, Judged, Limits, habits_of, scores_of
 from causewatch.detectors.calibration import MERGE
 from causewatch.detectors.equations import LEAST_SPREAD
@@ -182,7 +190,7 @@ def _moments_of(model: NormalModel) -> LaggedMoments:
 
 def _opened(model: NormalModel, normal: Any, reading: dict[str, Any]) -> TableSource:
     """The new recording, if it is one of the same signals."""
-    source = open_table(normal, **reading)
+    source = open_table(normal, **{"usual": model.provenance.writing, **reading})
     missing = [name for name in model.signals if name not in set(source.signals)]
     if missing:
         msg = (
@@ -192,8 +200,8 @@ def _opened(model: NormalModel, normal: Any, reading: dict[str, Any]) -> TableSo
         raise TableError(msg)
     if source.interval > 1.5 * model.preprocessing.every:
         msg = (
-            f"Rows of the new recording are {source.interval:g} s apart, but a tick of the model is"
-            f" {model.preprocessing.every:g} s long; give a recording with more rows."
+            f"Rows of the new recording are {format_duration(source.interval)} apart, but a tick of"
+            f" the model is {model.tick}; give a recording with more rows."
         )
         raise TableError(msg)
     return source
@@ -363,6 +371,7 @@ def _provenance(
 ) -> Provenance:
     """Where an updated model comes from: all recordings."""
     old = model.provenance
+    known = [parse_span(f"{moment}..").bounds(source.clock)[0] for moment in (old.first, old.last)]
     files = tuple({"name": f.name, "sha256": f.sha256, "rows": f.rows} for f in source.files)
     return replace(
         old,
@@ -370,6 +379,8 @@ def _provenance(
         rows=old.rows + survey.rows,
         ticks=old.ticks + taken.count,
         windows=taken.moments.windows,
-        last=format_time(int(survey.blocks.last[-1]), source.clock),
+        first=format_time(min(survey.first, known[0]), source.clock),
+        last=format_time(max(survey.last, known[1]), source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
+        writing=old.writing or source.writing,
     )

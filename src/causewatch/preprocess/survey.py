@@ -124,6 +124,8 @@ class SurveyResult:
         What times count.
     rows
         Number of rows.
+    first, last
+        Earliest and latest time of a row; 0 without rows.
     stretches
         Number of stretches, and `longest_stretch` the rows of the longest.
     longest_gap
@@ -137,6 +139,8 @@ class SurveyResult:
     interval: float
     clock: Clock
     rows: int
+    first: int
+    last: int
     stretches: int
     longest_stretch: int
     longest_gap: tuple[int, int] | None
@@ -166,6 +170,7 @@ class Survey:
         self._before: Floats | None = None
         self._time_before = 0
         self._rows = 0
+        self._span: tuple[int, int] | None = None
         self._stretches = 0
         self._stretch_rows = 0
         self._longest_stretch = 0
@@ -187,16 +192,22 @@ class Survey:
             self._tally(columns, present, inside)
             self._course.add(columns, present, chunk.time[begin:end])
         self._follow_stretches(chunk, starts)
+        times = (int(chunk.time.min()), int(chunk.time.max()))
+        before = self._span or times
+        self._span = (min(before[0], times[0]), max(before[1], times[1]))
         self._rows += len(chunk)
 
     def finish(self) -> SurveyResult:
         """The result so far; more rows may follow."""
         blocks = self._course.blocks()
         whole = blocks.whole() if self._rows else _cells(*_nothing(len(self.signals), 1), 1)
+        first, last = self._span or (0, 0)
         return SurveyResult(
             interval=self.interval,
             clock=self.clock,
             rows=self._rows,
+            first=first,
+            last=last,
             stretches=self._stretches,
             longest_stretch=max(self._longest_stretch, self._stretch_rows),
             longest_gap=self._longest_gap,

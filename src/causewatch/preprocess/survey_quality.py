@@ -93,7 +93,7 @@ def quality_findings(result: SurveyResult, *, max_lag_rows: int | None = None) -
 
 
 def _rows(result: SurveyResult) -> Finding:
-    whole = Period(int(result.blocks.first[0]), int(result.blocks.last[-1]), result.clock)
+    whole = Period(result.first, result.last, result.clock)
     when = f", {whole.text(within_a_day=False)}" if result.clock != "rows" else ""
     return Finding(
         kind="rows",

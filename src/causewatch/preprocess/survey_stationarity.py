@@ -67,8 +67,7 @@ class _Writer:
     def __init__(self, result: SurveyResult, course: Course) -> None:
         self.result = result
         self.course = course
-        first, last = int(result.blocks.first[0]), int(result.blocks.last[-1])
-        self.within_a_day = first // DAY == last // DAY
+        self.within_a_day = result.first // DAY == result.last // DAY
 
     def slow(self, found: list[tuple[int, float]]) -> list[Finding]:
         if not found:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.table import NANOSECONDS, Clock, Note, SourceFile, TableSource, TimeTable
+from causewatch.data.writing import Writing
 from causewatch.errors import SettingError
 
 __all__ = ["MOST_HELD", "Averager", "Decimator", "FullTick", "TickSource", "Ticker"]
@@ -428,6 +429,11 @@ class TickSource:
     def notes(self) -> tuple[Note, ...]:
         """What the reader did and found."""
         return self._source.notes
+
+    @property
+    def writing(self) -> Writing | None:
+        """How the text that the rows are read from is written."""
+        return self._source.writing
 
     def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
         """All ticks in order, in tables of at most about `rows` ticks."""

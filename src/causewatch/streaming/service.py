@@ -100,7 +100,13 @@ def check_plan(plan: Plan) -> None:
 
 def _source(plan: Plan, model: NormalModel, columns: tuple[str, ...]) -> Source:
     wanted = Wanted(
-        columns, model.interval, model.clock == "rows", plan.reading, plan.tags, plan.limits
+        columns,
+        model.interval,
+        model.clock == "rows",
+        plan.reading,
+        plan.tags,
+        plan.limits,
+        model.provenance.writing,
     )
     where, options = plan.source.where, plan.source.options
     source = open_source(where, wanted, follow=plan.follow, options=options)

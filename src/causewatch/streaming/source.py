@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Clock
+from causewatch.data import Clock, Writing
 from causewatch.errors import TableError, listing
 from causewatch.streaming.tags import TagMap
 
@@ -104,6 +104,8 @@ class Wanted:
         Which tag of the plant is which signal, in which unit.
     limits
         How much may come.
+    usual
+        How the recordings are written that the model was learnt from.
     """
 
     columns: tuple[str, ...]
@@ -112,6 +114,7 @@ class Wanted:
     reading: Reading = field(default_factory=Reading)
     tags: TagMap = field(default_factory=TagMap)
     limits: Limits = field(default_factory=Limits)
+    usual: Writing | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from causewatch.cli import main
+from causewatch.cli.tests_in import on_clock
+from causewatch.data import read_table
 
 EVENTS = [
     {"name": "first", "start": 200, "end": 260, "signals": ["S02"]},
@@ -146,3 +148,18 @@ def test_a_recording_without_anything_to_detect_is_refused(plant, capsys):
     normal = plant.test.with_name("test.csv")
     assert evaluate(plant, normal, "--labels", "label") == 2
     assert "nothing to detect" in capsys.readouterr().err
+
+
+def test_rows_that_are_counted_have_the_numbers_of_the_file(tmp_path):
+    path = tmp_path / "gaps.csv"
+    rows = "".join(
+        f"2026-01-01T00:00:{k:02},{k if k not in (3, 4, 9) else ''}\n" for k in range(12)
+    )
+    path.write_text("time,a\n" + rows)
+    kept = [0, 1, 2, 5, 6, 7, 8, 10, 11]
+    timed = read_table(path)
+    assert (on_clock(timed, "rows", 1.0).time // 10**9).tolist() == kept
+    path.write_text("a,b\n" + "".join(f"{k if k in kept else ''},\n" for k in range(12)))
+    counted = read_table(path)
+    assert (counted.time // 10**9).tolist() == kept
+    assert (on_clock(counted, "naive", 2.0).time // 10**9).tolist() == [2 * k for k in kept]

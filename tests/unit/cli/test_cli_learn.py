@@ -67,7 +67,7 @@ def test_a_model_is_learnt_saved_and_described(normal, out, capsys):
         "normal.csv: 600 rows every 1 s, 2026-01-01T00:00:00 to 2026-01-01T00:09:59",
         "4 in the model, 1 left out",
         "flat: constant",
-        "600 of 1 s",
+        "600, each of 1 s",
         f"causes up to {model.preprocessing.max_lag} ticks back",
         model.preprocessing.reason,
         f"Links      {len(model.graph)}",

@@ -84,7 +84,7 @@ def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
     first, last = (plant.lines[k].split(",")[0] for k in (1, -1))
     for words in (
         f"faulty.csv: {ROWS} rows\n",
-        f"{ROWS} of 1 s, the first at {first}, the last at {last}; ",
+        f"{ROWS}, each of 1 s, the first at {first}, the last at {last}; ",
         f"Alarms     {len(raised)} raised about the plant",
     ):
         assert words in shown.err

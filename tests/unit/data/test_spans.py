@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from causewatch.data import format_duration, parse_duration, parse_span, spans
+from causewatch.data import format_duration, format_tick, parse_duration, parse_span, spans
 from causewatch.data.spans import parse_ends
 from causewatch.errors import SettingError
 
@@ -107,3 +107,21 @@ def test_ends_that_are_none(begin, end, message):
 
 def test_examples():
     assert doctest.testmod(spans).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("every", "interval", "text"),
+    [
+        (9.972, 0.4986, "20 rows of 499 ms"),
+        (1000 * 1.0173, 1.0173, "1,000 rows of 1.02 s"),
+        (0.375, 0.125, "3 rows of 125 ms"),
+        (1.0, 0.125, "1 s"),  # the tick is round
+        (3 * 0.333333333, 0.333333333, "1 s"),
+        (105.0, 15.0, "1.75 min"),  # the rows are
+        (0.4986, 0.4986, "499 ms"),
+        (10.03, 0.4985, "10 s"),  # given, and no number of rows
+        (21_600.0, 600.0, "6 h"),
+    ],
+)
+def test_ticks_of_odd_length_are_a_number_of_rows(every, interval, text):
+    assert format_tick(every, interval) == text

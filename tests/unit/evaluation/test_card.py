@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from causewatch.data.datasets.base import Event, Recording
 from causewatch.data.datasets.shaping import event_labels
 from causewatch.data.table import NANOSECONDS, TimeTable
 from causewatch.errors import SettingError
 from causewatch.evaluation import AlarmSpan, Verdicts, report_card
+from causewatch.evaluation.judging import noticed_by_chance
 
 CONTRACT = (
     "vus_pr", "auc_pr", "f1", "precision", "recall", "f1_best", "affiliation_precision",
@@ -159,6 +162,62 @@ def test_grace_ends_where_the_next_event_begins() -> None:
     near = a_recording(("one", 100, 200, ("a",)), ("two", 210, 300, ("b",)))
     card = report_card([near], [said((220, 230, ("b",)))], grace=60.0)
     assert [one.detected for one in card.per_event] == [False, True]
+
+
+def test_grace_runs_on_through_an_event_that_overlaps() -> None:
+    both = a_recording(
+        ("long", 100, 300, ("a",)), ("inner", 150, 160, ("b",)), ("next", 320, 400, ("c",))
+    )
+    spans = [(165, 170, ("b",)), (310, 312, ("a",)), (330, 340, ("c",))]
+    card = report_card([both], [said(*spans)], grace=60.0)
+    raised = [one.alarm.raised_at if one.alarm else None for one in card.per_event]
+    assert raised == [at(165), at(165), at(330)]
+    assert [one.rank for one in card.per_event] == [None, 1, 1]
+    late = report_card([both], [said((310, 312, ("a",)))], grace=60.0)
+    assert [one.detected for one in late.per_event] == [True, False, False]
+    assert late.false_alarms == 0
+
+
+@settings(deadline=None)
+@given(
+    events=st.lists(st.tuples(st.integers(0, 80), st.integers(1, 40)), min_size=1, max_size=6),
+    alarms=st.lists(st.tuples(st.integers(0, 119), st.integers(1, 30)), max_size=6),
+    grace=st.sampled_from([0, 1, 7, 50]),
+)
+def test_overlapping_events_are_counted_as_the_definition_says(
+    events: list[tuple[int, int]], alarms: list[tuple[int, int]], grace: int
+) -> None:
+    rows = 120
+    named = [
+        (f"e{k}", start, start + size, ("abcd"[k % 4],))
+        for k, (start, size) in enumerate(sorted(events))
+    ]
+    spans = [(on, min(on + size, rows), ("a", "b")) for on, size in sorted(alarms)]
+    recording = a_recording(*named, rows=rows)
+    card = report_card([recording], [said(*spans, rows=rows)], grace=float(grace))
+
+    attacked = {row for _, start, end, _ in named for row in range(start, end)}
+    assert card.anomalous_rows == len(attacked & set(range(rows)))
+    windows = []
+    for outcome, (name, start, end, signals) in zip(card.per_event, named, strict=True):
+        window = set(range(start, end))
+        for row in range(end, end + grace):
+            if any(begin == row for _, begin, _, _ in named):
+                break
+            window.add(row)
+        windows.append(window)
+        inside = [on for on, _, _ in spans if on in window]
+        assert outcome.event.name == name
+        assert (outcome.alarm.raised_at if outcome.alarm else None) == (
+            at(inside[0]) if inside else None
+        )
+        best = "ab".find(signals[0]) + 1
+        assert outcome.rank == (best or None if inside else None)
+    vain = [span for span in spans if not any(set(range(*span[:2])) & w for w in windows)]
+    assert card.false_alarms == len(vain)
+    shares = [1 - (1 - min(1, len(window) / rows)) ** len(spans) for window in windows]
+    by_chance = noticed_by_chance([recording], [said(*spans, rows=rows)], float(grace))
+    assert by_chance == pytest.approx(np.mean(shares))
 
 
 def test_rows_without_a_label_are_not_counted_nor_are_alarms_in_them() -> None:

@@ -269,10 +269,10 @@ def test_silence_is_no_merit():
 
 
 def test_guessed_causes_depend_on_how_many_events_there_are():
-    def known(hits, events):
+    def known(hits, events, apart=True):
         outcomes = [
-            EventOutcome("r", EVENTS[0], "naive", span(610, 620, ("LIT101" if k < hits else "x",)),
-                         False, 1.0)
+            EventOutcome(f"r{k}" if apart else "r", EVENTS[0], "naive",
+                         span(610, 620, ("LIT101" if k < hits else "x",)), False, 1.0)
             for k in range(events)
         ]  # fmt: skip
         return replace(
@@ -288,6 +288,8 @@ def test_guessed_causes_depend_on_how_many_events_there_are():
 
     assert "no better than by chance" in " ".join(warnings(known(2, 4)))
     assert warnings(known(20, 40)) == []
+    # Events that overlap are hit together: forty of them are one piece of evidence.
+    assert "no better than by chance" in " ".join(warnings(known(20, 40, apart=False)))
 
 
 def test_figures_stand_beside_their_chance(told):
@@ -443,6 +445,18 @@ def test_false_alarms_have_a_row_of_their_own():
     assert [(bar["kind"], bar["page"]) for bar in rows["False"]] == [("false", "#false-1")]
     last = rows["Alarms"][-1]  # never cleared: it reaches the end
     assert last["x"] + last["width"] == pytest.approx(chart["right"], abs=0.2)
+
+
+def test_the_shorter_of_overlapping_events_is_drawn_over_the_longer_one():
+    events = [Event("long", at(600), at(1800)), Event("inner", at(600), at(900))]
+    chart = chart_of(recording(events), verdicts([]), labels=["long", "inner"])
+    assert [(bar["text"], bar["label"]) for bar in chart["attacks"]] == [
+        ("long", "long"),
+        ("inner", ""),
+    ]
+    assert chart["attacks"][0]["width"] > chart["attacks"][1]["width"]
+    swapped = chart_of(recording(events[::-1]), verdicts([]), labels=["inner", "long"])
+    assert [bar["text"] for bar in swapped["attacks"]] == ["long", "inner"]
 
 
 def test_a_label_never_stands_in_another_one():

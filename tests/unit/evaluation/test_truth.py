@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from causewatch.data import read_table
 from causewatch.data.table import NANOSECONDS, Clock, TimeTable
 from causewatch.errors import CausewatchError, SettingError, TableError
 from causewatch.evaluation.truth import CauseEntry, doubts, read_causes, rows_of, with_truth
@@ -93,7 +96,6 @@ def test_events_of_several_recordings_go_by_file_or_by_time() -> None:
 @pytest.mark.parametrize(
     ("entries", "says"),
     [
-        ([("x", 10, 30, ("a",)), ("y", 20, 40, ("b",))], "'x' and 'y' of 't.csv' overlap from 20s"),
         ([("x", 10, 30, ("zz",))], "zz"),
         ([("x", 10, 130, ("a",))], "rows 10 to 130 of a recording of 100 rows"),
         ([("x", -5, 13, ("a",))], "rows -5 to 13"),
@@ -111,6 +113,16 @@ def test_wrong_events_get_one_sentence(entries: list[tuple[Any, ...]], says: str
         with_truth({"t.csv": a_table()}, [CauseEntry(*entry) for entry in entries])
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_events_may_overlap_and_every_row_in_any_of_them_is_anomalous() -> None:
+    entries = [CauseEntry("y", 20, 40, ("b",)), CauseEntry("x", 10, 30, ("a",))]
+    (recording,) = with_truth({"t.csv": a_table()}, entries)
+    assert [rows_of(event, recording.table) for event in recording.events] == [(10, 30), (20, 40)]
+    labels = recording.table.labels
+    assert labels is not None
+    assert np.flatnonzero(labels).tolist() == list(range(10, 40))
+    assert doubts([recording]) == []
 
 
 def test_unknown_signals_list_the_known_ones() -> None:
@@ -168,3 +180,54 @@ def test_recordings_of_the_same_name_are_told_apart_by_their_paths() -> None:
         with_truth(tables, [CauseEntry("x", 1, 9, (), "test.csv")])
     with pytest.raises(SettingError, match="is not a time"):
         with_truth(tables, [CauseEntry("x", "1.2.2026 10:00", "1.2.2026 11:00", ())])
+
+
+KINDS = ("kept", "blank", "empty", "late", "far")
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    kinds=st.lists(st.sampled_from(KINDS), min_size=4, max_size=16),
+    start=st.integers(190, 235),
+    size=st.integers(1, 20),
+    timed=st.booleans(),
+)
+def test_row_numbers_are_those_of_the_file_whatever_was_left_out(
+    tmp_path_factory: pytest.TempPathFactory, kinds: list[str], start: int, size: int, timed: bool
+) -> None:
+    kinds = [*["kept"] * 200, *(part for kind in kinds for part in (kind, "kept"))]
+    lines, clock = [], 0
+    for number, kind in enumerate(kinds):
+        clock += kind in ("kept", "empty")
+        seconds = {"late": clock - 3, "far": clock + 10**9}.get(kind, clock)
+        cells = [f"{1_500_000_000 + seconds}"] * timed + ["" if kind == "empty" else str(number)]
+        lines.append("" if kind == "blank" else ",".join([*cells, ""]))
+    path = tmp_path_factory.mktemp("rows") / "t.csv"
+    path.write_text("\n".join([",".join(["time"] * timed + ["a", "b"]), *lines]) + "\n")
+    table = read_table(path)
+    numbers = table.values[:, 0].astype(int)  # each row holds its number
+    kept = table.file_rows
+    assert numbers.tolist() == (list(range(len(table))) if kept is None else kept.tolist())
+    assert (kept is None) == (len(table) == len(kinds))
+
+    start, end = min(start, len(kinds) - 1), min(start + size, len(kinds))
+    inside = [number for number in numbers.tolist() if start <= number < end]
+    entry = CauseEntry("x", start, max(end, start + 1), ())
+    if not inside:
+        with pytest.raises(SettingError, match="covers no row"):
+            with_truth({"t.csv": table}, [entry])
+        return
+    (recording,) = with_truth({"t.csv": table}, [entry])
+    labels = recording.table.labels
+    assert labels is not None
+    assert numbers[labels == 1].tolist() == inside
+
+
+def test_a_row_number_beyond_the_file_says_how_many_rows_the_file_has(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time,a,b\n" + "".join(f"{k},{'' if k % 4 else k},\n" for k in range(100)))
+    table = read_table(path)
+    assert len(table) == 25
+    with_truth({"t.csv": table}, [CauseEntry("x", 90, 100, ())])
+    with pytest.raises(SettingError, match="rows 90 to 101 of a recording of 100 rows"):
+        with_truth({"t.csv": table}, [CauseEntry("x", 90, 101, ())])

@@ -13,7 +13,7 @@ NAMES = tuple("ABCDEF")
 
 
 def kinds(residuals: np.ndarray, starts: tuple[int, ...] = (0,)) -> dict[str, tuple[str, ...]]:
-    findings = residual_findings(NAMES, residuals, np.array(starts), 10.0)
+    findings = residual_findings(NAMES, residuals, np.array(starts), 10.0, 1.0)
     return {finding.kind: finding.signals for finding in findings}
 
 
@@ -44,7 +44,7 @@ def test_leftover_memory() -> None:
         found = kinds(x)
         hits += found.get("residual_memory") == ("C",)
     assert hits >= 18
-    (finding,) = residual_findings(NAMES, x, [0], 10.0)
+    (finding,) = residual_findings(NAMES, x, [0], 10.0, 1.0)
     assert "C still depends on itself 3 ticks (30 s) earlier, with correlation 0." in finding.text
     assert "--max-lag" in finding.remedy
 
@@ -69,14 +69,14 @@ def test_effects_faster_than_a_tick() -> None:
     x = rng.standard_normal((1000, 6))
     x[:, 4] += 0.7 * x[:, 1]
     assert kinds(x) == {"residual_shared": ("B", "E")}
-    (finding,) = residual_findings(NAMES, x, [0], 10.0)
+    (finding,) = residual_findings(NAMES, x, [0], 10.0, 1.0)
     assert "--every shorter than 10 s" in finding.remedy
 
 
 def test_heavy_tails_are_only_mentioned() -> None:
     x = np.random.default_rng(6).standard_normal((3000, 6))
     x[:, 3] = np.random.default_rng(7).standard_t(2, 3000)
-    (finding,) = residual_findings(NAMES, x, [0], 10.0)
+    (finding,) = residual_findings(NAMES, x, [0], 10.0, 1.0)
     assert (finding.kind, finding.severity) == ("residual_tails", "info")
     assert finding.signals == ("D",)
 
@@ -104,8 +104,8 @@ def test_straight_two_valued_and_empty_parents_are_fine() -> None:
     empty = np.full(1000, np.nan)
     parents = {"A": [("B", switch), ("C", empty), ("D", np.ones(1000))], "B": [("C", straight)]}
     assert nonlinearity_findings(NAMES, x, parents) == []
-    assert residual_findings(NAMES, np.full((100, 6), np.nan), [0], 1.0) == []
-    assert residual_findings(NAMES, np.zeros((0, 6)), [0], 1.0) == []
+    assert residual_findings(NAMES, np.full((100, 6), np.nan), [0], 1.0, 1.0) == []
+    assert residual_findings(NAMES, np.zeros((0, 6)), [0], 1.0, 1.0) == []
 
 
 def test_an_unknown_target_is_named() -> None:

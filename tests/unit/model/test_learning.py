@@ -17,6 +17,7 @@ from causewatch.data.table import TimeTable
 from causewatch.discovery import Granger
 from causewatch.errors import KnowledgeError, NotEnoughDataError, SettingError, UnknownNameError
 from causewatch.model.learning import usual_false_alarm_every
+from causewatch.model.updating import update
 from causewatch.preprocess import MOST_HELD
 from causewatch.simulate import SYSTEM_KINDS, random_system
 from recordings import stable
@@ -279,6 +280,26 @@ def test_several_files_are_stretches(tmp_path):
             "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
             "rows": 300,
         }
+
+
+def test_first_and_last_time_are_those_of_the_data_not_of_the_files_as_given(tmp_path):
+    values = stable(5, 3, 1200)
+    paths = []
+    for day, part in zip((3, 1, 2), np.array_split(values, 3), strict=True):
+        times = pl.datetime_range(
+            datetime(2026, 1, day), datetime(2026, 1, day, 0, 6, 39), "1s", eager=True
+        )
+        paths.append(str(tmp_path / f"day{day}.csv"))
+        pl.DataFrame({"time": times}).hstack(named(part)).write_csv(paths[-1])
+    model = cw.learn(paths, max_lag=2)
+    span = ("2026-01-01T00:00:00", "2026-01-03T00:06:39")
+    assert (model.provenance.first, model.provenance.last) == span
+    assert any("2026-01-01" in finding.text and "2026-01-03" in finding.text
+               for finding in model.report if finding.kind == "rows")  # fmt: skip
+    later = cw.learn(paths[2], max_lag=2, every=1.0)
+    assert update(later, [paths[1]]).candidate.provenance.first == "2026-01-01T00:00:00"
+    assert update(later, [paths[1]]).candidate.provenance.last == "2026-01-02T00:06:39"
+    assert update(later, [paths[0]]).candidate.provenance.last == "2026-01-03T00:06:39"
 
 
 def test_two_percent_missing_everywhere_leave_nearly_all_windows():

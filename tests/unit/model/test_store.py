@@ -394,3 +394,25 @@ def test_headers_that_make_no_sense(saved, header):
         for name, data in members.items():
             archive.writestr(name, data)
     refused(saved)
+
+
+def test_how_the_recording_was_written_is_kept_and_older_files_know_nothing_of_it(tmp_path):
+    path, old = tmp_path / "normal.csv", tmp_path / "old.cwm"
+    rows = stable(1, 3, 400)
+    path.write_text(
+        "When;a;b;c\n"
+        + "".join(
+            f"5/8/2009 10:{k // 60:02}:{k % 60:02};" + ";".join(f"{x:.4f}" for x in row) + "\n"
+            for k, row in enumerate(rows)
+        ).replace(".", ",")
+    )
+    model = cw.learn(path, time_format="%m/%d/%Y %H:%M:%S", time="When", now=NOW)
+    written = cw.data.Writing("When", "%m/%d/%Y %H:%M:%S", ";", ",")
+    assert model.provenance.writing == written
+    model.save(tmp_path / "new.cwm")
+    assert cw.load(tmp_path / "new.cwm").provenance.writing == written
+    content, arrays = read_archive(tmp_path / "new.cwm", KIND, VERSION)
+    del content["provenance"]["writing"]
+    write_archive(old, KIND, VERSION, content, arrays)
+    assert cw.load(old).provenance.writing is None
+    assert cw.load(old).provenance.first == "2009-05-08T10:00:00"

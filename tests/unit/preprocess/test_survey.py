@@ -89,6 +89,23 @@ def test_stretches_and_gaps() -> None:
     assert result.longest_gap == (1499 * SECOND, 1560 * SECOND)
 
 
+def test_first_and_last_are_those_of_the_rows_in_whatever_order_they_come() -> None:
+    seconds = np.r_[50:60, 10:20, 55:58, 0:5].astype(np.int64)
+    survey = Survey(["a"], 1.0, "elapsed")
+    rows = TimeTable(
+        signals=("a",),
+        values=np.zeros((len(seconds), 1)),
+        time=seconds * 10**9,
+        starts=np.array([0, 10, 20, 23], dtype=np.intp),
+        interval=1.0,
+        clock="elapsed",
+    )
+    for chunk in rows.chunks(7):
+        survey.update(chunk)
+    result = survey.finish()
+    assert (result.first, result.last) == (0, 59 * 10**9)
+
+
 def test_nothing_at_all() -> None:
     result = Survey(("a",), 1.0, "rows").finish()
     assert result.rows == 0

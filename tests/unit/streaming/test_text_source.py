@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from causewatch.data import Writing
 from causewatch.errors import SettingError, TableError, UnknownNameError
 from causewatch.streaming.source import Reading, Wanted
 from causewatch.streaming.sources.files import FileSource, open_file_source
@@ -481,3 +482,61 @@ def rotate(path, chance, ways):
         older = older.with_name(older.name + ".gz")
         older.write_bytes(gzip.compress(data))
     os.utime(older, (number, number))
+
+
+# Day and month
+
+USUAL = Wanted(COLUMNS, 1.0, usual=Writing("time", "month first", ",", "."))
+
+
+def dates(*days):
+    return "time,a,b\n" + "".join(f"{day} 10:00:0{k},{k},1\n" for k, day in enumerate(days))
+
+
+@pytest.mark.parametrize("ending", ["csv", "stdin"])
+def test_what_rows_leave_open_is_read_as_the_model_was_learnt(
+    ending, monkeypatch, tmp_path, opened, caplog
+):
+    text = dates(*["5/8/2009"] * 6)
+    (tmp_path / "t.csv").write_text(text)
+    feed_stdin(monkeypatch, text.encode())
+    where = "-" if ending == "stdin" else tmp_path / "t.csv"
+    found = drained(opened(where, wanted=USUAL))
+    when = datetime(2009, 5, 8, 10, tzinfo=UTC)
+    assert [time for time, *_ in found] == [(int(when.timestamp()) + k) * SECOND for k in range(6)]
+    assert caplog.text == ""
+
+
+def test_rows_that_say_otherwise_are_read_as_they_say_with_one_warning(tmp_path, opened, caplog):
+    (tmp_path / "t.csv").write_text(dates(*["25/12/2009"] * 6))
+    found = drained(opened(tmp_path / "t.csv", wanted=USUAL))
+    assert datetime.fromtimestamp(found[0][0] / SECOND, UTC).day == 25
+    (record,) = caplog.records
+    assert "t.csv are written day first ('25/12/2009 10:00:00')" in record.message
+
+
+def test_rows_that_cannot_be_what_those_before_were_taken_for_are_said_once(
+    tmp_path, opened, caplog
+):
+    path = tmp_path / "t.csv"
+    path.write_text(dates(*["5/8/2009"] * 6))
+    source = opened(path, wanted=USUAL, follow=True)
+    assert len(drained(source)) == 6
+    with path.open("a") as file:
+        file.write("13/8/2009 10:00:00,1,1\n" * 3)
+    drained(source)
+    assert source.problems == {"bad_times": 3}
+    (record,) = caplog.records
+    assert record.message == (
+        "The rows of t.csv were read month first, but '13/8/2009 10:00:00' cannot be: rows like it"
+        " are left out, and others may be on wrong days. Give the time format, e.g."
+        " '%d/%m/%Y %H:%M:%S'."
+    )
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_guess_is_said_where_times_matter(counted, tmp_path, opened, caplog):
+    (tmp_path / "t.csv").write_text(dates(*["5/8/2009"] * 6))
+    found = drained(opened(tmp_path / "t.csv", wanted=Wanted(COLUMNS, 1.0, counted)))
+    assert len(found) == 6
+    assert ("do not tell day and month apart" in caplog.text) == (not counted)

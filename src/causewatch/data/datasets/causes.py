@@ -17,7 +17,7 @@ from causewatch.errors import TableError, listing, shorten
 __all__ = ["CauseEntry", "Moment", "causes_beside", "needed_causes", "read_causes", "row_event"]
 
 Moment = int | str
-"""A row number, counted from 0, or a time as text."""
+"""A row number of the file, counted from 0, or a time as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class CauseEntry:
     name
         What the event is called.
     start, end
-        Row numbers or times, half-open.
+        Times, or row numbers of the file (from 0, without the header), half-open.
     signals
         Where it acts; empty where that is not known.
     file

@@ -41,6 +41,7 @@ def keep_rows(table: TimeTable, start: int, stop: int) -> TimeTable:
         time=table.time[start:stop],
         starts=np.concatenate([np.zeros(1, dtype=np.intp), starts]),
         labels=None if table.labels is None else table.labels[start:stop],
+        file_rows=None,
         continues=False,
     )
 
@@ -60,6 +61,7 @@ def keep_where(table: TimeTable, keep: NDArray[np.bool_]) -> TimeTable:
         starts=np.flatnonzero(begins),
         labels=None if table.labels is None else table.labels[kept],
         continues=False,
+        file_rows=None,
     )
 
 

@@ -151,6 +151,7 @@ def _read(name: str, path: Path) -> Recording:
         interval=INTERVAL,
         clock="elapsed",
         labels=np.zeros(rows),
+        file_rows=None,
         files=tuple(replace(file, rows=rows) for file in raw.files),
         notes=_reading(path.name, transposed),
     )

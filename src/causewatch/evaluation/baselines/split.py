@@ -100,6 +100,7 @@ def joined(tables: Sequence[TimeTable]) -> TimeTable:
         time=np.concatenate([table.time for table in tables]),
         starts=np.array(starts, dtype=np.intp),
         labels=None,
+        file_rows=None,
     )
 
 
@@ -148,6 +149,7 @@ def _part(tables: Sequence[TimeTable], start: int, stop: int) -> tuple[TimeTable
                 time=table.time[rows],
                 starts=np.append(0, inside - rows.start).astype(np.intp),
                 continues=False,
+                file_rows=None,
             )
         )
     return tuple(found)

@@ -92,6 +92,8 @@ def recording_chart(
     for row in chart["rows"]:
         row["name"] = "False" if row["name"] == "Health" else "Alarms"
     _label_events(chart["attacks"], labels)
+    # Of events that overlap, the shorter one is drawn over the longer one, so that both can be hit.
+    chart["attacks"].sort(key=lambda band: -band["width"])
     first, last = int(table.time[0]), int(table.time[-1])
     if last - first > DAY * NANOSECONDS:
         chart["marks"] = _long_marks(first, last, table.clock, chart["left"], chart["right"])

@@ -6,9 +6,10 @@ Where a figure is no better than what chance reaches, a sentence says so.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from causewatch.data import lasting
-from causewatch.evaluation.card import ReportCard
+from causewatch.evaluation.card import EventOutcome, ReportCard
 
 __all__ = [
     "NOTHING",
@@ -103,7 +104,11 @@ def warnings(card: ReportCard, by_chance: float | None = None) -> list[str]:
             f"Alarms are no nearer to events than alarms at random places (affiliation precision"
             f" {number(near)}, chance {number(level)})."
         )
-    if by_chance and card.events_detected and _lucky(card.events_detected, card.events, by_chance):
+    if (
+        by_chance
+        and card.events_detected
+        and _lucky(card.events_detected, card.per_event, by_chance)
+    ):
         said.append(
             f"{percent(card.event_recall)} of the events were noticed, and as many alarms at random"
             f" moments notice {percent(by_chance)}: as far as {_events(card.events)} can tell, that"
@@ -169,23 +174,37 @@ def _noticed(card: ReportCard) -> str:
 def _of_causes(card: ReportCard) -> list[str]:
     """Whether causes were only guessed: a test over events, as there are few of them."""
     hit, chance = card.ac_at_1, card.chance_ac_at_1
-    known = sum(bool(one.event.signals) for one in card.per_event)
+    known = [outcome for outcome in card.per_event if outcome.event.signals]
     if hit is None or chance is None or not known or not card.events_detected:
         return []
-    if not _lucky(round(hit * known), known, chance):
+    if not _lucky(round(hit * len(known)), known, chance):
         return []
     return [
         f"A true cause was named first for {percent(hit)} of the events, guessing reaches"
-        f" {percent(chance)}: as far as {_events(known)} can tell, causes were"
+        f" {percent(chance)}: as far as {_events(len(known))} can tell, causes were"
         " named no better than by chance."
     ]
 
 
-def _lucky(hits: int, events: int, chance: float) -> bool:
-    """Whether chance alone hits so many of some events too often to rule it out."""
+def _lucky(hits: int, outcomes: Sequence[EventOutcome], chance: float) -> bool:
+    """Whether chance alone hits so many of some events too often to rule it out.
+
+    Events that overlap are hit together and count as one trial.
+    """
     from scipy.stats import binom
 
-    return float(binom.sf(hits - 1, events, chance)) >= UNLIKELY
+    trials = _apart(outcomes)
+    return float(binom.sf(round(hits * trials / len(outcomes)) - 1, trials, chance)) >= UNLIKELY
+
+
+def _apart(outcomes: Sequence[EventOutcome]) -> int:
+    """How many events there are if those that overlap are one."""
+    count, ends = 0, dict[str, int]()
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.event.start):
+        end = ends.get(outcome.recording)
+        count += end is None or outcome.event.start >= end
+        ends[outcome.recording] = max(outcome.event.end, outcome.event.end if end is None else end)
+    return count
 
 
 def _events(count: int) -> str:

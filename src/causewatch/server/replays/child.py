@@ -87,6 +87,7 @@ def _replay(
             model.clock == "rows",
             _reading(order.get("reading")),
             TagMap({one["tag"]: Tag(**one) for one in order.get("tags") or ()}),
+            usual=model.provenance.writing,
         ),
     )
     try:

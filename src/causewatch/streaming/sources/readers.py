@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from causewatch.data import Clock
+from causewatch.data import Clock, Writing
 from causewatch.data.files import SPREADSHEETS, open_file, unreadable
 from causewatch.data.long import is_long
 from causewatch.data.raw import file_name
@@ -248,7 +248,7 @@ def open_reader(
     """
     name = file_name(path)
     # A text that was followed may be away for a moment, or lie next to it under another name.
-    if not (follow and "bytes" in after) and not is_text(path, wanted.reading):
+    if not (follow and "bytes" in after) and not is_text(path, wanted.reading, wanted.usual):
         if follow and path.is_file():
             msg = f"{name} is not a text file that grows; watch it without --follow."
             raise SettingError(msg)
@@ -263,7 +263,7 @@ def open_reader(
         raise
 
 
-def is_text(path: Path, reading: Reading) -> bool:
+def is_text(path: Path, reading: Reading, usual: Writing | None = None) -> bool:
     """Whether a file is to be read line by line: no Parquet, no spreadsheet, no list of events."""
     if not path.is_file():
         return False
@@ -275,7 +275,7 @@ def is_text(path: Path, reading: Reading) -> bool:
     if not start or is_json(start):
         return True
     try:
-        raw = open_file(path, reading.separator, reading.decimal)
+        raw = open_file(path, reading.separator, reading.decimal, usual)
         return isinstance(raw, TextTable) and not is_long(raw, reading.time)
     except TableError:
         # What is no text at all is refused with a sentence of its own when read as a table.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from causewatch.data import Clock, TableSource, TimeTable, open_table
 from causewatch.data.cells import LARGEST
+from causewatch.data.day_order import DOUBTS
 from causewatch.data.raw import file_name
 from causewatch.data.table import NANOSECONDS
 from causewatch.errors import TableError
@@ -108,7 +109,11 @@ class TableReader:
             ignore=said.ignore,
             separator=said.separator,
             decimal=said.decimal,
+            usual=wanted.usual,
         )
+        for note in table.notes:
+            if note.kind in DOUBTS and not wanted.counted:
+                log.warning("%s", note.text)
         if self._skip and not _is_known(table, self._mark):
             self.rows, self._skip, self._mark = 0, 0, {"first": None}
         self._count = wanted.counted or table.clock == "rows"

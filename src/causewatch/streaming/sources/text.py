@@ -7,6 +7,7 @@ counted and left out.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ import polars as pl
 from causewatch.data import Clock
 from causewatch.data.cells import read_numbers
 from causewatch.data.columns import TIME_NAMES, TimeColumn, find_time, plain
+from causewatch.data.day_order import contrary, settle
 from causewatch.data.dialect import detect_dialect
 from causewatch.data.frames import FrameTable
 from causewatch.data.notes import Tally
@@ -28,6 +30,8 @@ from causewatch.streaming.sources.csv_cells import CsvCells, cleaned
 from causewatch.streaming.sources.tables import Column, matching, not_in
 
 __all__ = ["CsvRows"]
+
+log = logging.getLogger(__name__)
 
 FIRST_ROWS = 3
 """Rows of a live stream that are waited for before it is decided what its columns are."""
@@ -92,6 +96,7 @@ class CsvRows:
         self._before = b""  # lines read in an earlier run, which help to decide
         self._first = b""  # lines that wait until it is decided
         self.held = 0
+        self._warned: set[str] = set()
 
     def begin(self, sample: bytes, taken: int, whole: bool) -> None:
         """Find out what the columns are, by the beginning of the text.
@@ -218,7 +223,9 @@ class CsvRows:
             raise TableError(msg)
         said = self._reading
         texts = data[: data.rfind(b"\n") + 1].decode().splitlines()
-        dialect = detect_dialect(texts, self._name, said.separator, said.decimal)
+        dialect = detect_dialect(
+            texts, self._name, said.separator, said.decimal, self._wanted.usual
+        )
         self._names = clean_names(dialect.names, self._name, Tally())
         self._skip, self._has_header = dialect.skip, dialect.has_header
         if len(self._names) != dialect.cells:
@@ -251,15 +258,29 @@ class CsvRows:
         raw = FrameTable(head, self._name)
         # A tag that the map knows is no time, whatever it is called.
         ignore = (*said.ignore, *(name for name in self._names if name in self._wanted.tags.tags))
-        found = find_time(raw, head, said.time, said.time_format, ignore, Tally())
+        usual = self._wanted.usual
+        found = find_time(raw, head, said.time, said.time_format, ignore, usual)
         if found is None and len(head):
             # Times that do not move in the first few rows are times all the same.
             for name in self._names:
                 if plain(name) in TIME_NAMES and name not in (*ignore, *self._wanted.columns):
-                    form, _ = detect_format(head[name], name, raw.decimal)
+                    form, guessed = detect_format(head[name], name, raw.decimal)
                     if form is not None:
-                        return TimeColumn((name,), form)
+                        found = TimeColumn((name,), form, guessed)
+                        break
+        if self._wanted.counted:
+            return found  # its times do not matter
+        tally = Tally()
+        found = settle(raw, head, found, usual, tally)
+        for note in tally.notes():
+            self._warn(note.kind, note.text)
         return found
+
+    def _warn(self, kind: str, sentence: str) -> None:
+        """Say something about this text once, however often it is judged."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            log.warning("%s", sentence)
 
     def _rows_of(self, data: bytes) -> Batch:
         """Whole lines as numbers."""
@@ -278,6 +299,9 @@ class CsvRows:
             bad = len(frame) - int(found.ok.sum())
             if bad:
                 self._bad_times += bad
+                sentence = contrary(self._name, time.cells(frame).filter(~found.ok), time)
+                if sentence:
+                    self._warn("other_order", sentence)
                 times = times[found.ok]
                 frame = frame.filter(found.ok)
         values = np.full((len(frame), len(self._wanted.columns)), np.nan)
