@@ -24,12 +24,25 @@ NONE = "–"
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure of the league: its title, how a cell shows it, and which value is best."""
+    """A figure of the league.
+
+    Attributes
+    ----------
+    title
+        For the heading.
+    show, value
+        How a cell shows it, and its value.
+    best
+        Picks the best of several values; None: none is.
+    beside
+        Rows to read it by that are the same for every detector.
+    """
 
     title: str
     show: Callable[[Cell], str]
     value: Callable[[Cell], float | None]
     best: Callable[[Sequence[float]], float] | None
+    beside: tuple[tuple[str, Callable[[Cell], str]], ...] = ()
 
 
 def _figure(name: str) -> Callable[[Cell], float | None]:
@@ -62,6 +75,10 @@ def _false_alarms(cell: Cell) -> str:
     return NONE if a_day is None else f"{a_day:.3g} ({figures['false_alarms']})"
 
 
+def _normal_time(cell: Cell) -> str:
+    return duration(86_400 * cell["figures"]["normal_days"])
+
+
 def duration(seconds: float) -> str:
     """A time with at most three digits in the unit that suits it."""
     for unit, length in (("d", 86_400.0), ("h", 3600.0), ("min", 60.0)):
@@ -77,7 +94,9 @@ MEASURES = (
     Measure("Coverage", _shown("coverage", ".0%"), _figure("coverage"), max),
     Measure("Median delay", _delay, _figure("median_delay_s"), None),
     Measure("False alarms a day (and how many)", _false_alarms,
-            _figure("false_alarms_per_day"), min),
+            _figure("false_alarms_per_day"), min,
+            (("*asked*", lambda cell: f"{cell['asked_a_day']:.3g}"),
+             ("*normal time watched*", _normal_time))),
     Measure("Normal time under alarm", _shown("false_alarm_time_share", ".1%"),
             _figure("false_alarm_time_share"), min),
     Measure("AC@1", _shown("ac_at_1", ".0%"), _figure("ac_at_1"), max),
@@ -134,7 +153,14 @@ def _measure_table(
             value = None if cell is None else measure.value(cell)
             line.append(f"**{text}**" if value is not None and value == best[column] else text)
         lines.append(line)
+    for title, show in measure.beside:
+        lines.append([title, *(show(_any_cell(cells, column)) for column in shown)])
     return table(["detector", *shown], lines) if shown else ""
+
+
+def _any_cell(cells: Cells, column: str) -> Cell:
+    """For what is the same for every detector."""
+    return next(cell for (_, name), cell in cells.items() if name == column)
 
 
 def standing(cells: Cells, rows: Sequence[str], columns: Sequence[str]) -> str:
@@ -179,7 +205,7 @@ def columns_table(cells: Cells, part: str) -> str:
     """What each column of a part is."""
     lines = []
     for column in dict.fromkeys(column for _, column in cells):
-        cell = next(cell for (_, name), cell in cells.items() if name == column)
+        cell = _any_cell(cells, column)
         figures = cell["figures"]
         lines.append(
             [
@@ -187,22 +213,13 @@ def columns_table(cells: Cells, part: str) -> str:
                 COLUMNS[column].about,
                 "real" if COLUMNS[column].real else "simulation",
                 NONE if figures["events"] is None else figures["events"],
-                duration(86_400 * figures["normal_days"]),
                 duration(cell["tick_s"]),
-                f"{cell['asked_a_day']:.3g}",
+                duration(cell["row_s"]),
                 f"`{cell['data']}`",
             ]
         )
-    head = [
-        "column",
-        "what",
-        "",
-        "events",
-        "normal time watched",
-        "tick",
-        "false alarms a day asked",
-    ]
-    return f"### Columns ({part})\n\n" + table([*head, "data"], lines)
+    head = ["column", "what", "", "events", "tick", "row", "data"]
+    return f"### Columns ({part})\n\n" + table(head, lines)
 
 
 # Ablation, intervals, limits
