@@ -1,7 +1,7 @@
 """Judge every detector on every recording, alike, and write ``docs/results/league.md``.
 
 Usage: ``python -m benchmarks.league [--report | --develop] [--ablate] [--intervals] [--limits]
-[--quick] [--only COLUMN,…] [--detectors NAME,…] [--jobs N] [--cells DIR]``.
+[--quick] [--only COLUMN,…] [--detectors NAME,…] [--every 1min] [--jobs N] [--cells DIR]``.
 
 Each detector learns from the same normal rows and gets its limits from normal rows alone; then it
 is counted strictly, as ``causewatch compare`` and ``evaluate`` count. Without ``--report`` or
@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ from benchmarks.league.page import (
 from benchmarks.league.recordings import COLUMNS, PARTS
 from benchmarks.league.simulated import SEEDS
 from benchmarks.league.variants import ABLATED, DETECTORS, Variant
+
+from causewatch.data import parse_duration
+from causewatch.errors import CausewatchError
 
 FOLDER = ROOT / "docs" / "results"
 CELLS = ROOT / "league-cells"
@@ -94,7 +98,7 @@ def main() -> None:
         for part in parts
         for column in columns
         if part in COLUMNS[column].parts
-        for task in tasks_of(kind, column, part, given.detectors)
+        for task in tasks_of(kind, column, part, given.detectors, given.every)
     ]
     given.cells.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
@@ -133,11 +137,18 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a small simulated recording")
     parser.add_argument("--only", metavar="COLUMN,…", help="columns by name")
     parser.add_argument("--detectors", metavar="NAME,…", help="detectors by name")
+    parser.add_argument("--every", metavar="1min", help="length of a tick, for all columns")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--cells", type=Path, default=CELLS, metavar="DIR", help="folder of cells")
     parser.set_defaults(parts=PARTS, kind="league")
     given = parser.parse_args()
-    given.chosen = given.detectors is not None
+    given.chosen = given.detectors is not None or given.every is not None
+    try:
+        given.every = None if given.every is None else parse_duration(given.every)
+    except CausewatchError as error:
+        parser.error(str(error))
+    if given.every is not None and given.kind == "intervals":
+        parser.error("--every and --intervals exclude each other")
     given.detectors = names_in(given.detectors, DETECTORS, "detector") or DETECTORS
     return given
 
@@ -164,21 +175,24 @@ def chosen(given: argparse.Namespace, folder: Path | None) -> list[str]:
     return wanted
 
 
-def tasks_of(kind: str, column: str, part: str, detectors: Sequence[str]) -> Iterator[Task]:
+def tasks_of(
+    kind: str, column: str, part: str, detectors: Sequence[str], every: float | None = None
+) -> Iterator[Task]:
     """The cells of one column."""
+    task = partial(Task, column, part, every=every)
     if kind == "league":
-        yield from (Task(column, part, Variant(name)) for name in detectors)
+        yield from (task(Variant(name)) for name in detectors)
         return
     for name in detectors:
         if name not in MOVED:
             continue
         if kind == "ablate":
-            yield Task(column, part, Variant(name))
-            yield from (Task(column, part, Variant(name, gone)) for gone in ABLATED[name])
+            yield task(Variant(name))
+            yield from (task(Variant(name, gone)) for gone in ABLATED[name])
         elif kind == "intervals":
             yield from (Task(column, part, Variant(name), interval=k) for k in INTERVALS)
         else:
-            yield from (Task(column, part, Variant(name), factor=k) for k in LIMITS)
+            yield from (task(Variant(name), factor=k) for k in LIMITS)
 
 
 def run(
@@ -210,7 +224,11 @@ def body(kind: str, cells: dict[Task, dict[str, Any]], parts: Sequence[str]) -> 
     """The tables of a page."""
     texts = []
     for part in parts:
-        mine = {task: cell for task, cell in cells.items() if task.part == part}
+        mine = {
+            task: cell
+            for task, cell in cells.items()
+            if task.part == part and "skipped" not in cell
+        }
         ordered = sorted(mine, key=_order)
         if kind == "league":
             found = {(task.variant.name, task.column): mine[task] for task in ordered}

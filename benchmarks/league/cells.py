@@ -57,6 +57,8 @@ class Task:
         The working interval is multiplied by this.
     factor
         The alarm limit is multiplied by this.
+    every
+        Length of a tick in seconds, where it is not the one chosen.
     """
 
     column: str
@@ -64,6 +66,7 @@ class Task:
     variant: Variant
     interval: float = 1.0
     factor: float = 1.0
+    every: float | None = None
 
     @property
     def name(self) -> str:
@@ -73,7 +76,13 @@ class Task:
             words.append(f"interval x{self.interval:g}")
         if self.factor != 1.0:
             words.append(f"limit x{self.factor:g}")
+        if self.every is not None:
+            words.append(f"every {self.every:g} s")
         return ", ".join(words)
+
+    def stretched(self, split: Split) -> float:
+        """By what a tick of this split is longer than the one chosen."""
+        return self.interval if self.every is None else self.every / split.every
 
     def path(self, folder: Path, data: str) -> Path:
         """The file of the cell; `data` is the hash of its recordings."""
@@ -135,10 +144,11 @@ def measure(task: Task, cases: Sequence[Case]) -> dict[str, Any]:
     refused: list[str] = []
     learn_s, asked, ticks = 0.0, [], []
     began = time.perf_counter()
-    if any(_too_short(case.split, task.interval) for case in cases):
+    if any(_too_short(case.split, task.stretched(case.split)) for case in cases):
         return {"task": task.name, "code": code_hash(), "skipped": True, "wall_s": 0.0}
     for case in cases:
-        split = case.split if task.interval == 1.0 else other_ticks(case.split, task.interval)
+        stretched = task.stretched(case.split)
+        split = case.split if stretched == 1.0 else other_ticks(case.split, stretched)
         asked.append(split.false_alarm_every)
         ticks.append(split.every)
         recordings += case.recordings

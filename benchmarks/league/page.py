@@ -276,7 +276,7 @@ def interval_tables(cells: Mapping[tuple[str, str, float], Cell], part: str) -> 
         line = [column, f"`{row}`", duration(chosen["tick_s"])]
         for factor in (0.5, 1.0, 2.0):
             cell = cells.get((row, column, factor))
-            line.append(NONE if cell is None or "skipped" in cell else _f1_and_on(cell))
+            line.append(NONE if cell is None else _f1_and_on(cell))
         lines.append(line)
     head = ["column", "detector", "chosen tick", "half", "chosen", "twice"]
     return "\n\n".join([*texts, "F1, normal time under alarm:", table(head, lines)])
