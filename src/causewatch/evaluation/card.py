@@ -340,13 +340,13 @@ def _outcomes(
     return found, false
 
 
-def _covered(recording: Recording, said: Verdicts, event: Event) -> float | None:
+def _covered(recording: Recording, verdicts: Verdicts, event: Event) -> float | None:
     """Share of an event's counted rows under alarm."""
     table = recording.table
     assert table.labels is not None
     rows = slice(*np.searchsorted(table.time, [event.start, event.end]).tolist())
     counted = np.isfinite(table.labels[rows])
-    return float(said.alarm[rows][counted].mean()) if counted.any() else None
+    return float(verdicts.alarm[rows][counted].mean()) if counted.any() else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
