@@ -14,17 +14,21 @@ own instead. Every cell is a file in ``--cells``, so an interrupted run goes on 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import ROOT, data_folder, machine
-from benchmarks.league.cells import Task, code_hash, computed
+from benchmarks.league.cells import LeagueError, Task, code_hash, computed
 from benchmarks.league.page import (
     ablation_tables,
     columns_table,
@@ -37,7 +41,7 @@ from benchmarks.league.simulated import SEEDS
 from benchmarks.league.variants import ABLATED, DETECTORS, Variant
 
 from causewatch.data import parse_duration
-from causewatch.errors import CausewatchError
+from causewatch.errors import CausewatchError, SettingError, UnknownNameError
 
 FOLDER = ROOT / "docs" / "results"
 CELLS = ROOT / "league-cells"
@@ -88,11 +92,11 @@ PAGES = {
 
 def main() -> None:
     """Judge what was asked for, print and write the page."""
+    code = code_hash()  # of what runs: before anything else can change a file
     given = arguments()
     folder = data_folder()
     columns = chosen(given, folder)
-    parts = ("report",) if given.quick else given.parts
-    kind = given.kind
+    kind, parts = given.kind, given.parts
     tasks = [
         task
         for part in parts
@@ -100,11 +104,26 @@ def main() -> None:
         if part in COLUMNS[column].parts
         for task in tasks_of(kind, column, part, given.detectors, given.every)
     ]
-    given.cells.mkdir(parents=True, exist_ok=True)
+    if not tasks:
+        msg = "There is nothing to judge: no column asked for has the part asked for."
+        raise SystemExit(msg)
+    try:
+        given.cells.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"Cells cannot be kept in {str(given.cells)!r}: {error.strerror}."
+        raise SystemExit(msg) from error
     began = time.perf_counter()
-    cells = dict(run(tasks, given.cells, folder, given.jobs))
+    try:
+        cells = dict(run(tasks, given.cells, folder, given.jobs, code))
+    except (LeagueError, BrokenProcessPool, OSError) as error:
+        print(f"{error} Cells measured so far are kept in {given.cells}.", file=sys.stderr)
+        raise SystemExit(1) from error
+    except KeyboardInterrupt:
+        print(f"\nInterrupted; cells measured so far are kept in {given.cells}.", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(130)  # at once: processes that still measure end with this one
     text = body(kind, cells, parts)
-    head = head_of(kind, cells, parts, given)
+    head = head_of(kind, cells, parts, given, code)
     print(f"{head}\n{text}", flush=True)
     print(f"{len(tasks)} cells in {(time.perf_counter() - began) / 60:.1f} min", file=sys.stderr)
     whole = not (given.quick or given.only or given.chosen or len(parts) < len(PARTS))
@@ -140,33 +159,53 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--every", metavar="1min", help="length of a tick, for all columns")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--cells", type=Path, default=CELLS, metavar="DIR", help="folder of cells")
-    parser.set_defaults(parts=PARTS, kind="league")
+    parser.set_defaults(parts=None, kind="league")
     given = parser.parse_args()
     given.chosen = given.detectors is not None or given.every is not None
+    if given.quick and given.parts == ("develop",):
+        parser.error("--quick has a report part only")
+    given.parts = given.parts or (("report",) if given.quick else PARTS)
+    if given.jobs < 1:
+        parser.error(f"--jobs is {given.jobs}; it must be at least 1")
     try:
         given.every = None if given.every is None else parse_duration(given.every)
+        given.detectors = (
+            DETECTORS if given.detectors is None
+            else names_in(given.detectors, DETECTORS, "detector")
+        )  # fmt: skip
+        given.only = None if given.only is None else names_in(given.only, list(COLUMNS), "column")
     except CausewatchError as error:
         parser.error(str(error))
     if given.every is not None and given.kind == "intervals":
         parser.error("--every and --intervals exclude each other")
-    given.detectors = names_in(given.detectors, DETECTORS, "detector") or DETECTORS
+    if given.kind != "league":
+        given.detectors = tuple(name for name in given.detectors if name in MOVED)
+        if not given.detectors:
+            parser.error(f"--{given.kind} is for {', '.join(MOVED)} only")
     return given
 
 
-def names_in(text: str | None, known: Sequence[str], what: str) -> tuple[str, ...]:
-    """Names with commas between, each of them known."""
-    names = tuple(name.strip() for name in (text or "").split(",") if name.strip())
+def names_in(text: str, known: Sequence[str], what: str) -> tuple[str, ...]:
+    """Names with commas between, each of them known, each once."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        msg = f"No {what} is named; there are {', '.join(known)}."
+        raise SettingError(msg)
     for name in names:
         if name not in known:
-            msg = f"There is no {what} {name!r}; there are {', '.join(known)}."
-            raise SystemExit(msg)
+            raise UnknownNameError(name, what, known)
     return names
 
 
 def chosen(given: argparse.Namespace, folder: Path | None) -> list[str]:
     """The columns to judge; real ones only where the recordings are there."""
     if given.only:
-        return list(names_in(given.only, list(COLUMNS), "column"))
+        wanted = list(given.only)
+        absent = [name for name in wanted if COLUMNS[name].real and folder is None]
+        if absent:
+            msg = f"The recordings of {', '.join(absent)} are absent; set CAUSEWATCH_DATA."
+            raise SystemExit(msg)
+        return wanted
     wanted = [name for name, column in COLUMNS.items() if column.quick == given.quick]
     if folder is None and not given.quick:
         print("The real recordings are absent (set CAUSEWATCH_DATA): only simulated columns.",
@@ -184,8 +223,6 @@ def tasks_of(
         yield from (task(Variant(name)) for name in detectors)
         return
     for name in detectors:
-        if name not in MOVED:
-            continue
         if kind == "ablate":
             yield task(Variant(name))
             yield from (task(Variant(name, gone)) for gone in ABLATED[name])
@@ -195,29 +232,40 @@ def tasks_of(
             yield from (task(Variant(name), factor=k) for k in LIMITS)
 
 
+def end_with(parent: int) -> None:
+    """Let this process end soon after `parent` has, however that ended; it handles interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def run(
-    tasks: Sequence[Task], cells: Path, folder: Path | None, jobs: int
+    tasks: Sequence[Task], cells: Path, folder: Path | None, jobs: int, code: str
 ) -> Iterator[tuple[Task, dict[str, Any]]]:
     """All cells, in any order; progress goes to stderr.
 
     Tasks of one column follow each other, so that a process keeps its recordings.
     """
-    with ProcessPoolExecutor(max(1, jobs)) as pool:
+    pool = ProcessPoolExecutor(jobs, initializer=end_with, initargs=(os.getpid(),))
+    began = time.perf_counter()
+    try:
         waiting: dict[Future[dict[str, Any]], Task] = {
-            pool.submit(computed, task, cells, folder): task for task in tasks
+            pool.submit(computed, task, cells, folder, code): task for task in tasks
         }
-        began = time.perf_counter()
-        try:
-            for number, future in enumerate(as_completed(waiting), 1):
-                task = waiting[future]
-                cell = future.result()
-                spent = (time.perf_counter() - began) / 60
-                print(f"[{number}/{len(tasks)}, {spent:.1f} min] {task.name}:"
-                      f" {cell['wall_s']:.0f} s", file=sys.stderr, flush=True)  # fmt: skip
-                yield task, cell
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for number, future in enumerate(as_completed(waiting), 1):
+            task = waiting[future]
+            cell = future.result()
+            spent = (time.perf_counter() - began) / 60
+            print(f"[{number}/{len(tasks)}, {spent:.1f} min] {task.name}:"
+                  f" {cell['wall_s']:.0f} s", file=sys.stderr, flush=True)  # fmt: skip
+            yield task, cell
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def body(kind: str, cells: dict[Task, dict[str, Any]], parts: Sequence[str]) -> str:
@@ -268,7 +316,11 @@ def _order(task: Task) -> tuple[int, int, int, float, float]:
 
 
 def head_of(
-    kind: str, cells: dict[Task, dict[str, Any]], parts: Sequence[str], given: argparse.Namespace
+    kind: str,
+    cells: dict[Task, dict[str, Any]],
+    parts: Sequence[str],
+    given: argparse.Namespace,
+    code: str,
 ) -> str:
     """Title, how the page was made, seeds."""
     page = PAGES[kind]
@@ -281,7 +333,7 @@ def head_of(
     )
     simulated = sorted({task.column for task in cells if not COLUMNS[task.column].real})
     return (
-        f"# {page.title}\n\nMade by `python -m benchmarks.league{option}`; code `{code_hash()}`;"
+        f"# {page.title}\n\nMade by `python -m benchmarks.league{option}`; code `{code}`;"
         f" {machine('scipy', 'scikit-learn')}\n\nFigures of {', '.join(simulated)} are those of a"
         f" **simulation**; seeds (learnt from, watched): {seeds}. All others are recordings of real"
         f" plants and machines, or public benchmark files (Tennessee Eastman and BATADAL are"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from causewatch.model.learning import survey_of
 from causewatch.preprocess import default_preprocessing
 
 __all__ = ["counted_from", "data_hash", "other_ticks", "slice_of", "without_events"]
+
+
+class _Digest(Protocol):
+    def update(self, data: bytes, /) -> None: ...
 
 
 def counted_from(recording: Recording, row: int) -> Recording:
@@ -55,18 +60,30 @@ def other_ticks(split: Split, factor: float) -> Split:
 
 
 def data_hash(cases: Sequence[Case]) -> str:
-    """The first digits of the SHA-256 of everything learnt from and watched."""
+    """The first digits of the SHA-256 of all that figures depend on: rows, splits and truth."""
     digest = hashlib.sha256()
-    for table in _tables(cases):
-        digest.update("\0".join(table.signals).encode())
-        digest.update(np.ascontiguousarray(table.time).tobytes())
-        digest.update(np.ascontiguousarray(table.values).tobytes())
-        if table.labels is not None:
-            digest.update(table.labels.tobytes())
+    for case in cases:
+        split = case.split
+        settings = (split.every, split.max_lag, split.false_alarm_every, split.seed)
+        _add(digest, ["case", settings, len(split.learn), len(split.limits), len(case.recordings)])
+        for table in (*split.learn, *split.limits):
+            _add_table(digest, table)
+        for recording in case.recordings:
+            _add(digest, [recording.name, recording.events])
+            _add_table(digest, recording.table)
     return digest.hexdigest()[:16]
 
 
-def _tables(cases: Sequence[Case]) -> Iterable[TimeTable]:
-    for case in cases:
-        yield from (*case.split.learn, *case.split.limits)
-        yield from (recording.table for recording in case.recordings)
+def _add_table(digest: _Digest, table: TimeTable) -> None:
+    _add(digest, [table.signals, table.values.shape, table.interval, table.clock])
+    for array in (table.starts, table.time, table.values, table.labels):
+        if array is None:
+            _add(digest, ["none"])
+        else:
+            _add(digest, [array.dtype.str, array.shape])
+            digest.update(np.ascontiguousarray(array).tobytes())
+
+
+def _add(digest: _Digest, facts: list[object]) -> None:
+    text = repr(facts).encode()
+    digest.update(f"{len(text)}:".encode() + text)

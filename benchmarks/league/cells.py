@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +35,17 @@ from causewatch.evaluation.judging import judge
 from causewatch.evaluation.metrics import false_alarms_per_day
 from causewatch.evaluation.verdicts import Verdicts
 
-__all__ = ["Task", "code_hash", "computed", "measure", "stored"]
+__all__ = ["LeagueError", "Task", "code_hash", "computed", "measure", "stored"]
 
-LAYERS = (
-    "kernels", "data", "simulate", "preprocess", "discovery", "detectors", "model", "monitor",
-    "explain", "evaluation",
-)  # fmt: skip
-"""Layers of the product that a cell depends on."""
-SOURCES = (*(f"src/causewatch/{layer}" for layer in LAYERS), "benchmarks/league")
+NOT_COUNTED = ("cli", "server", "streaming", "adapters", "testing")
+"""Layers of the product that no figure depends on."""
+NOT_MEASURING = ("page.py", "__main__.py")
+"""Files of the league that only show what was measured."""
+LIBRARIES = ("numpy", "scipy", "polars", "scikit-learn")
+
+
+class LeagueError(Exception):
+    """What keeps the league from going on, in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -84,22 +89,28 @@ class Task:
         """By what a tick of this split is longer than the one chosen."""
         return self.interval if self.every is None else self.every / split.every
 
-    def path(self, folder: Path, data: str) -> Path:
-        """The file of the cell; `data` is the hash of its recordings."""
-        key = hashlib.sha256(f"{self.name}\n{code_hash()}\n{data}".encode()).hexdigest()[:12]
+    def path(self, folder: Path, code: str, data: str) -> Path:
+        """The file of the cell; `code` and `data` are the hashes of what it depends on."""
+        key = hashlib.sha256(f"{self.name}\n{code}\n{data}".encode()).hexdigest()[:12]
         plain = self.name.replace(", ", "_").replace(" ", "-")
         return folder / f"{plain}_{key}.json"
 
 
-@cache
 def code_hash() -> str:
-    """Of every source file that a cell depends on."""
+    """Of every source file and library that a cell depends on, as they are on disk now."""
+    product, league = ROOT / "src" / "causewatch", ROOT / "benchmarks" / "league"
+    files = [
+        path
+        for path in product.rglob("*.py")
+        if path.relative_to(product).parts[0] not in NOT_COUNTED
+    ]
+    files += [path for path in league.glob("*.py") if path.name not in NOT_MEASURING]
     digest = hashlib.sha256()
-    for source in SOURCES:
-        for path in sorted((ROOT / source).rglob("*.py")):
-            if "page" not in path.name and path.name != "__main__.py":
-                digest.update(path.relative_to(ROOT).as_posix().encode())
-                digest.update(path.read_bytes())
+    for path in sorted((*files, ROOT / "benchmarks" / "common.py")):
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {path.stat().st_size}\n".encode())
+        digest.update(path.read_bytes())
+    for name in LIBRARIES:
+        digest.update(f"{name} {version(name)}\n".encode())
     return digest.hexdigest()[:16]
 
 
@@ -110,23 +121,38 @@ def loaded(column: str, part: str, folder: Path | None) -> tuple[list[Case], str
     return cases, data_hash(cases)
 
 
-def stored(task: Task, cells: Path, data: str) -> dict[str, Any] | None:
-    """A cell that was computed before."""
-    path = task.path(cells, data)
-    if not path.exists():
+def stored(task: Task, path: Path, code: str, data: str) -> dict[str, Any] | None:
+    """A cell that was measured before; None where there is none or it is damaged."""
+    try:
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        known = {key: cell[key] for key in ("task", "code", "data")}
+        whole = "skipped" in cell or {"figures", "halves", "wall_s"} <= cell.keys()
+    except FileNotFoundError:
         return None
-    cell: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return cell
+    except (ValueError, KeyError, TypeError):
+        known, whole = {}, False
+    if not whole or known != {"task": task.name, "code": code, "data": data}:
+        print(f"{path} is damaged; the cell is measured anew.", file=sys.stderr)
+        return None
+    measured: dict[str, Any] = cell
+    return measured
 
 
-def computed(task: Task, cells: Path, folder: Path | None) -> dict[str, Any]:
-    """The cell of a task: from its file, or measured now and written there."""
+def computed(task: Task, cells: Path, folder: Path | None, code: str) -> dict[str, Any]:
+    """The cell of a task: from its file, or measured now and written there.
+
+    `code` is the hash of the code that runs. No cell is written once the files on disk are others:
+    it would be taken for one of theirs.
+    """
     cases, data = loaded(task.column, task.part, folder)
-    cell = stored(task, cells, data)
+    path = task.path(cells, code, data)
+    cell = stored(task, path, code, data)
     if cell is None:
         with threadpool_limits(1):
-            cell = measure(task, cases) | {"data": data}
-        path = task.path(cells, data)
+            cell = {"task": task.name, "code": code, "data": data} | measure(task, cases)
+        if code_hash() != code:
+            msg = "The source code changed while the league ran; start it again."
+            raise LeagueError(msg)
         part = path.with_suffix(f".{os.getpid()}.part")
         part.write_text(json.dumps(cell, indent=1, allow_nan=False) + "\n", encoding="utf-8")
         part.replace(path)
@@ -145,17 +171,15 @@ def measure(task: Task, cases: Sequence[Case]) -> dict[str, Any]:
     learn_s, asked, ticks = 0.0, [], []
     began = time.perf_counter()
     if any(_too_short(case.split, task.stretched(case.split)) for case in cases):
-        return {"task": task.name, "code": code_hash(), "skipped": True, "wall_s": 0.0}
+        return {"skipped": True, "wall_s": 0.0}
     for case in cases:
-        stretched = task.stretched(case.split)
-        split = case.split if stretched == 1.0 else other_ticks(case.split, stretched)
-        asked.append(split.false_alarm_every)
-        ticks.append(split.every)
+        asked.append(case.split.false_alarm_every)
+        ticks.append(case.split.every * task.stretched(case.split))
         recordings += case.recordings
         with task.variant.ready() as detector:
             start = time.perf_counter()
             try:
-                detector.fit(split)
+                detector.fit(_with_ticks(case.split, task))
             except NotEnoughDataError as error:
                 refused.append(str(error))
                 verdicts += [_silence(recording) for recording in case.recordings]
@@ -166,8 +190,6 @@ def measure(task: Task, cases: Sequence[Case]) -> dict[str, Any]:
             verdicts += [detector.watch(recording.table) for recording in case.recordings]
     steps = np.concatenate([said.step_seconds for said in verdicts])
     return {
-        "task": task.name,
-        "code": code_hash(),
         "figures": figures_of(recordings, verdicts),
         "asked_a_day": 86_400.0 / float(np.median(asked)),
         "tick_s": float(np.median(ticks)),
@@ -184,6 +206,12 @@ def measure(task: Task, cases: Sequence[Case]) -> dict[str, Any]:
 def _too_short(split: Split, factor: float) -> bool:
     """Whether ticks of `factor` times the length would be shorter than a row."""
     return factor * split.every < split.learn[0].interval * (1.0 - 1e-9)
+
+
+def _with_ticks(split: Split, task: Task) -> Split:
+    """The split with ticks of the length that the task asks for."""
+    stretched = task.stretched(split)
+    return split if stretched == 1.0 else other_ticks(split, stretched)
 
 
 def _silence(recording: Recording) -> Verdicts:
@@ -212,7 +240,7 @@ def figures_of(recordings: Sequence[Recording], verdicts: Sequence[Verdicts]) ->
     figures: dict[str, Any] = {
         "normal_days": normal_seconds / 86_400,
         "false_alarms": false,
-        "false_alarms_per_day": false_alarms_per_day(false, seconds),
+        "false_alarms_per_day": false_alarms_per_day(false, seconds) if seconds else None,
         "false_alarm_time_share": float(alarm[quiet].mean()) if quiet.any() else None,
     }
     card: ReportCard | None = report_card(recordings, verdicts) if (labels > 0).any() else None
@@ -231,13 +259,26 @@ def halves(
 def _labelled_half(
     recording: Recording, said: Verdicts, second: bool
 ) -> tuple[list[Recording], list[Verdicts]]:
-    """The recording with the other half of its rows not counted; events belong by their start."""
+    """The recording with the rows of the other half not counted; what lies across is cut."""
     table = recording.table
     assert table.labels is not None
     known = np.flatnonzero(np.isfinite(table.labels))
-    middle = int(known[len(known) // 2])
-    cut = int(table.time[middle])
+    middle = int(known[len(known) // 2]) if len(known) else len(table)
     rows = np.arange(len(table)) >= middle
     labels = np.where(rows == second, table.labels, np.nan)
-    events = tuple(event for event in recording.events if (event.start >= cut) == second)
-    return [replace(recording, table=replace(table, labels=labels), events=events)], [said]
+    last = int(table.time[-1]) + 1
+    cut = int(table.time[middle]) if middle < len(table) else last
+    since, until = (cut, last) if second else (int(table.time[0]), cut)
+    events = tuple(
+        replace(event, start=max(event.start, since), end=min(event.end, until) if not second
+                else event.end)
+        for event in recording.events
+        if event.start < until and event.end > since
+    )  # fmt: skip
+    alarms = tuple(
+        replace(alarm, raised_at=max(alarm.raised_at, since))
+        for alarm in said.alarms
+        if alarm.raised_at < until and (alarm.cleared_at is None or alarm.cleared_at > since)
+    )
+    half = replace(recording, table=replace(table, labels=labels), events=events)
+    return [half], [replace(said, alarms=alarms)]

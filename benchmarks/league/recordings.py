@@ -296,7 +296,8 @@ def carobd(folder: Path, part: str) -> list[Case]:
 
 def _until(recording: Recording) -> int:
     """Number of rows before the first event."""
-    return int(np.searchsorted(recording.table.time, recording.events[0].start))
+    first = min(event.start for event in recording.events)
+    return int(np.searchsorted(recording.table.time, first))
 
 
 COLUMNS: dict[str, Column] = {

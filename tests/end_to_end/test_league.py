@@ -11,7 +11,16 @@ import pytest
 from benchmarks.league import recordings
 from benchmarks.league.__main__ import main
 from benchmarks.league.case import counted_from, data_hash, other_ticks, slice_of, without_events
-from benchmarks.league.cells import FIGURES, Task, computed, halves, measure
+from benchmarks.league.cells import (
+    FIGURES,
+    LeagueError,
+    Task,
+    code_hash,
+    computed,
+    figures_of,
+    halves,
+    measure,
+)
 from benchmarks.league.recordings import COLUMNS, PARTS, Column, cases_of
 from benchmarks.league.variants import ABLATED, DETECTORS, Variant
 
@@ -22,7 +31,7 @@ from causewatch.data.datasets.base import Event, Recording
 from causewatch.errors import NotEnoughDataError
 from causewatch.evaluation.baselines.split import make_split
 from causewatch.evaluation.comparison import Case
-from causewatch.evaluation.verdicts import Verdicts
+from causewatch.evaluation.verdicts import AlarmSpan, Verdicts
 from causewatch.simulate import random_system
 
 SECOND = 1_000_000_000
@@ -97,18 +106,48 @@ def test_two_runs_give_the_same_but_for_times_and_a_cell_is_measured_once(
     cases, tmp_path, monkeypatch
 ):
     monkeypatch.setitem(COLUMNS, "small", column_of(cases))
-    task = Task("small", "report", Variant("p2"))
-    first = computed(task, tmp_path, None)
+    task, code = Task("small", "report", Variant("p2")), code_hash()
+    first = computed(task, tmp_path, None, code)
     (path,) = tmp_path.iterdir()
     written = path.stat().st_mtime_ns
-    assert computed(task, tmp_path, None) == first
+    assert computed(task, tmp_path, None, code) == first
     assert path.stat().st_mtime_ns == written
     path.unlink()
-    again = computed(task, tmp_path, None)
+    again = computed(task, tmp_path, None, code)
     assert without_costs(again) == without_costs(first)
-    # Another detector, part or interval is another cell; so is other data.
-    assert task.path(tmp_path, "other") != task.path(tmp_path, first["data"])
-    assert replace(task, interval=2.0).path(tmp_path, "x") != task.path(tmp_path, "x")
+
+
+def test_a_cell_is_that_of_its_code_data_and_task(tmp_path):
+    task = Task("small", "report", Variant("p2"))
+    paths = {
+        task.path(tmp_path, "code", "data"),
+        task.path(tmp_path, "other code", "data"),
+        task.path(tmp_path, "code", "other data"),
+        replace(task, interval=2.0).path(tmp_path, "code", "data"),
+        replace(task, every=2.0).path(tmp_path, "code", "data"),
+        replace(task, factor=2.0).path(tmp_path, "code", "data"),
+        replace(task, part="develop").path(tmp_path, "code", "data"),
+        replace(task, variant=Variant("p2", "bucket")).path(tmp_path, "code", "data"),
+    }
+    assert len(paths) == 8
+
+
+def test_no_cell_is_written_once_the_code_on_disk_is_other_code(cases, tmp_path, monkeypatch):
+    monkeypatch.setitem(COLUMNS, "small", column_of(cases))
+    with pytest.raises(LeagueError, match="The source code changed"):
+        computed(Task("small", "report", Variant("plain")), tmp_path, None, "code of before")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("damage", ["", "{", "{}", "[]", '{"task": "x", "code": "y"}'])
+def test_a_damaged_cell_is_measured_anew(cases, tmp_path, monkeypatch, capsys, damage):
+    monkeypatch.setitem(COLUMNS, "small", column_of(cases))
+    task, code = Task("small", "report", Variant("plain")), code_hash()
+    first = computed(task, tmp_path, None, code)
+    (path,) = tmp_path.iterdir()
+    path.write_text(damage)
+    assert without_costs(computed(task, tmp_path, None, code)) == without_costs(first)
+    assert "is damaged; the cell is measured anew" in capsys.readouterr().err
 
 
 def test_the_hash_of_the_data_sees_every_number(cases):
@@ -118,6 +157,11 @@ def test_the_hash_of_the_data_sees_every_number(cases):
     values[5, 2] = np.nextafter(values[5, 2], np.inf)
     changed = replace(case.recordings[0], table=replace(table, values=values))
     assert data_hash(cases) != data_hash([replace(case, recordings=[changed])])
+    (event,) = case.recordings[0].events
+    moved = replace(case.recordings[0], events=(replace(event, start=event.start + 1),))
+    assert data_hash(cases) != data_hash([replace(case, recordings=[moved])])
+    longer = replace(case.split, every=2.0 * case.split.every)
+    assert data_hash(cases) != data_hash([replace(case, split=longer)])
     assert data_hash(cases) == data_hash(list(cases))
 
 
@@ -139,9 +183,35 @@ def test_the_program_prints_and_resumes(cases, tmp_path, monkeypatch, capsys):
         assert "small" in capsys.readouterr().out
 
 
-def test_a_wrong_name_is_said_before_any_work(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.argv", ["league", "--only", "smal", "--cells", str(tmp_path)])
-    with pytest.raises(SystemExit, match="There is no column 'smal'; there are 3w well 1"):
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--only", "gecko"], "There is no column 'gecko'"),
+        (["--only", ""], "No column is named"),
+        (["--detectors", "plane"], "There is no detector 'plane'"),
+        (["--ablate", "--detectors", "var"], "--ablate is for default, plain, p2 only"),
+        (["--quick", "--develop"], "--quick has a report part only"),
+        (["--jobs", "0"], "--jobs is 0; it must be at least 1"),
+        (["--every", "soon"], "'soon' is not a duration"),
+        (["--every", "1s", "--intervals"], "exclude each other"),
+    ],
+)
+def test_wrong_options_are_said_before_any_work(monkeypatch, capsys, options, sentence):
+    monkeypatch.setattr("sys.argv", ["league", *options])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_nothing_to_judge_and_no_place_for_cells_are_said(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.argv", ["league", "--only", "3w well 1", "--develop"])
+    with pytest.raises(SystemExit, match=r"There is nothing to judge|are absent"):
+        main()
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setattr("sys.argv", ["league", "--quick", "--cells", str(file)])
+    with pytest.raises(SystemExit, match="Cells cannot be kept in"):
         main()
 
 
@@ -175,7 +245,19 @@ def test_halves_share_the_rows_and_events_out(cases):
     first, second = halves([recording], [silent])
     counted = [np.isfinite(half[0][0].table.labels) for half in (first, second)]
     assert (counted[0] ^ counted[1]).all()
-    assert [len(half[0][0].events) for half in (first, second)] == [1, 0]
+    # The event lies across the middle (row 450): each half has its own piece.
+    assert [half[0][0].events[0].start // SECOND for half in (first, second)] == [400, 450]
+    assert [half[0][0].events[0].end // SECOND for half in (first, second)] == [450, 460]
+    loud = np.zeros(ROWS, dtype=bool)
+    loud[430:480] = True
+    on = AlarmSpan(430 * SECOND, 480 * SECOND)
+    across = Verdicts(np.where(loud, 2.0, 0.0), loud, (on,))
+    for figures in (figures_of(*half) for half in halves([recording], [across])):
+        assert (figures["events"], figures["events_detected"]) == (1, 1)
+        assert figures["false_alarms"] == 0
+    unlabelled = counted_from(recording, ROWS)
+    for figures in (figures_of(*half) for half in halves([unlabelled], [silent])):
+        assert figures["f1"] is figures["false_alarms_per_day"] is None
     by_recording = halves([recording] * 3, [silent] * 3)
     assert [len(half[0]) for half in by_recording] == [2, 1]
 

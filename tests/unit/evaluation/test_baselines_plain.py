@@ -140,6 +140,16 @@ def test_a_missing_value_is_neither_evidence_nor_a_standstill():
     assert not verdicts.alarm.any()
 
 
+def test_a_standstill_is_over_once_the_signal_is_missing():
+    def frozen_then_gone(values):
+        values[400:460, 2] = values[400, 2]
+        values[460:, 2] = np.nan
+
+    verdicts = fitted(P2).watch(recording(frozen_then_gone))
+    assert verdicts.alarm[440]
+    assert not verdicts.alarm[480:].any()
+
+
 def test_what_is_said_of_a_tick_depends_on_earlier_ones_only():
     def offset(values):
         values[300:, 1] += 9.0 * values[:, 1].std()

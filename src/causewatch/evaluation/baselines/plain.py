@@ -173,7 +173,8 @@ class Plain:
         ]
         evidence = np.where(np.isnan(innovations), 0.0, np.max(ratios, axis=0))
         if self.settings.standstill:
-            still = standstill(fresh.values[:, :number]) / self._longest
+            shown = fresh.values[:, :number]
+            still = np.where(np.isnan(shown), 0.0, standstill(shown) / self._longest)
             evidence = np.maximum(evidence, still)
         guard = np.zeros((len(rows), len(learnt.guarded)))
         if self.settings.guards:
