@@ -327,17 +327,27 @@ def head_of(
     option = "" if kind == "league" else f" --{kind}"
     if given.quick:
         option += " --quick"
-    seeds = "; ".join(
-        f"{name.replace('_', ' ')} " + ", ".join(f"{p} {SEEDS[name][p]}" for p in parts)
-        for name in SEEDS
-    )
-    simulated = sorted({task.column for task in cells if not COLUMNS[task.column].real})
+    columns = [name for name in COLUMNS if any(task.column == name for task in cells)]
+    seeds = [
+        f"{name} ({', '.join(f'{part} {SEEDS[name][part]}' for part in parts)})"
+        for name in columns
+        if name in SEEDS
+    ]
+    about = []
+    if seeds:
+        about.append(
+            "Figures of these columns are those of a **simulation**; seeds of what is learnt from"
+            f" and of what is watched: {'; '.join(seeds)}."
+        )
+    if len(seeds) < len(columns):
+        about.append(
+            "The other columns are files as published: recordings of real plants and machines, but"
+            " Tennessee Eastman and BATADAL, which are simulations of others."
+        )
+    words = f"\n{page.about.strip()}\n" if page.about else ""
     return (
         f"# {page.title}\n\nMade by `python -m benchmarks.league{option}`; code `{code}`;"
-        f" {machine('scipy', 'scikit-learn')}\n\nFigures of {', '.join(simulated)} are those of a"
-        f" **simulation**; seeds (learnt from, watched): {seeds}. All others are recordings of real"
-        f" plants and machines, or public benchmark files (Tennessee Eastman and BATADAL are"
-        f" simulations of others).\n{page.about.rstrip()}\n"
+        f" {machine('scipy', 'scikit-learn')}\n\n{' '.join(about)}\n{words}"
     )
 
 

@@ -127,7 +127,7 @@ def league_tables(cells: Cells, part: str) -> str:
         f"### {measure.title} ({part})\n\n{_measure_table(cells, rows, columns, measure)}"
         for measure in COSTS
     ]
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
 
 
 def _measure_table(

@@ -336,6 +336,7 @@ COLUMNS: dict[str, Column] = {
             "simulated water plant, a quarter of a day; not part of the league",
             simulated.quick_plant,
             real=False,
+            parts=("report",),
             quick=True,
         ),
     )
