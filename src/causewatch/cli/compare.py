@@ -31,14 +31,16 @@ from causewatch.errors import SettingError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from causewatch.evaluation.card import ReportCard
     from causewatch.evaluation.comparison import ComparisonRow, Refused
 
 __all__ = ["print_comparison", "register"]
 
-ABOUT = """Compare detectors on one's own recordings: same split, same limits, same counting.
+ABOUT = """Compare detectors on one's own recordings: same normal rows, same counting.
 
 Every detector learns from the first 70 % of NORMAL and takes its alarm limit from the rest, by the
-same rule; only then is TEST opened. The truth is given as for 'causewatch evaluate', and counted
+same rule (but paper, plain and p2, which learn from all of it and have rules of their own for
+limits); only then is TEST opened. The truth is given as for 'causewatch evaluate', and counted
 as strictly. Learning time and the time of one online step are measured."""
 
 EXAMPLES = """Examples:
@@ -191,7 +193,8 @@ def print_comparison(rows: list[ComparisonRow], out: Console) -> None:
     columns: dict[str, tuple[list[Any], Any, Any]] = {
         "VUS-PR": ([row.card.vus_pr for row in rows], max, figure),
         "F1": ([row.card.f1 for row in rows], max, figure),
-        "seen": ([row.card.event_recall for row in rows], max, _whole),
+        "raised": ([row.card.event_recall for row in rows], max, _whole),
+        "seen": ([_seen(row.card) for row in rows], max, _whole),
         "false/d": ([row.card.false_alarms_per_day for row in rows], min, lambda v: f"{v:.2f}"),
         "in vain": ([row.card.false_alarm_time_share for row in rows], min, share),
         "1st": ([row.card.ac_at_1 for row in rows], max, _whole),
@@ -210,10 +213,14 @@ def print_comparison(rows: list[ComparisonRow], out: Console) -> None:
         table.add_row(row.name, *cells, f"{row.learn_s:.1f}", f"{row.step_ms_mean:.2f}")
     out.print(table)
     out.print(
-        "seen: events in which an alarm was raised; false/d: alarms a day that overlap no event;"
-        " in vain: share of normal time under alarm; 1st, in 3: events whose true cause was named"
-        " first, or among three."
+        "raised, seen: events in which an alarm was raised, or was on; false/d: alarms a day that"
+        " overlap no event; in vain: share of normal time under alarm; 1st, in 3: events whose true"
+        " cause was named first, or among three."
     )
+
+
+def _seen(card: ReportCard) -> float | None:
+    return card.events_seen / card.events if card.events else None
 
 
 def _whole(value: float | None) -> str:

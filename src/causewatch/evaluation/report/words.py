@@ -89,8 +89,8 @@ def warnings(card: ReportCard, by_chance: float | None = None) -> list[str]:
         said.append("Nothing labelled was under alarm: the good figures are those of silence.")
     elif card.precision is not None and at_chance(card.precision, base):
         said.append(
-            f"Rows under alarm are anomalous in {percent(card.precision)}, and so are"
-            f" {percent(base)} of all rows: by row, this alarm is no better than one at random"
+            f"{percent(card.precision)} of the rows under alarm are anomalous, and"
+            f" {percent(base)} of all rows: by row, this alarm is hardly better than one at random"
             " times."
         )
     if card.auc_pr is not None and at_chance(card.auc_pr, base):
