@@ -86,8 +86,8 @@ PAGES = {
     "intervals": Page(
         "intervals.md",
         "Half and twice the working interval",
-        "The working interval is chosen from the rows learnt from. Columns where a tick is a row are"
-        " left out.",
+        "The working interval is chosen from the rows learnt from. Columns where a tick is a row"
+        " are left out.",
     ),
     "limits": Page(
         "limits.md",
