@@ -135,6 +135,11 @@ class OpenedTable:
         return self._files
 
     @property
+    def rows(self) -> int:
+        """How many rows there are with those left out; known as `files` are."""
+        return sum(plan.raw.rows for plan in self._plans)
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """What was found and done; complete once :meth:`chunks` has been read to its end."""
         return self._notes

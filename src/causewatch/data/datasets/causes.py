@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from causewatch.data.datasets.base import Event
-from causewatch.data.raw import file_name
+from causewatch.data.raw import clean_name, file_name
 from causewatch.data.table import NANOSECONDS, TimeTable
 from causewatch.errors import TableError, listing, shorten
 
@@ -91,7 +91,7 @@ def _entry(told: Any, number: int, file: str) -> CauseEntry:
         str(told["name"]),
         told["start"],
         told["end"],
-        tuple(dict.fromkeys(signals)),
+        tuple(dict.fromkeys(clean_name(signal) for signal in signals)),
         belongs,
         str(told.get("description", "")),
     )

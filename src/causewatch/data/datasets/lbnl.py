@@ -75,9 +75,7 @@ def _by_day(entries: Sequence[CauseEntry], table: TimeTable, path: Path) -> dict
     """What is known of the faults of a file, by day since 1970."""
     known = {}
     for entry in entries:
-        # The reader takes superfluous blanks out of names.
-        signals = tuple(" ".join(signal.split()) for signal in entry.signals)
-        unknown = [signal for signal in signals if signal not in table.signals]
+        unknown = [signal for signal in entry.signals if signal not in table.signals]
         try:
             begin = datetime.strptime(str(entry.start), FORMAT).replace(tzinfo=UTC)
         except ValueError:
@@ -89,7 +87,7 @@ def _by_day(entries: Sequence[CauseEntry], table: TimeTable, path: Path) -> dict
                 f"{'signal of it' if unknown else 'time such as 9/18/2017 0:00'}; correct it."
             )
             raise TableError(message)
-        known[int(begin.timestamp()) * NANOSECONDS // DAY] = replace(entry, signals=signals)
+        known[int(begin.timestamp()) * NANOSECONDS // DAY] = entry
     return known
 
 
