@@ -166,6 +166,13 @@ class OpenedTable:
         files = [plan.raw.file for plan in self._plans]
         self._files = tuple(file for file in files if file is not None)
 
+    def with_note(self, note: Note) -> OpenedTable:
+        """The table with one more note."""
+        tally = Tally()
+        tally.extend(self._opening)
+        tally.add(note.kind, note.text, note.count)
+        return OpenedTable(self._plans, self._pace, self._exclude, tally, self.writing)
+
     def _pieces(self, excluder: Excluder, tally: Tally) -> Iterator[Piece]:
         first_row = 0
         for plan in self._plans:

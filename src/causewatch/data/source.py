@@ -20,7 +20,7 @@ from causewatch.data.planning import Options, plan_tables
 from causewatch.data.raw import RawTable, clean_name, file_name
 from causewatch.data.reader import Piece
 from causewatch.data.spans import Span, parse_span
-from causewatch.data.table import NANOSECONDS, Sample, TableSource, TimeTable
+from causewatch.data.table import NANOSECONDS, Sample, TimeTable
 from causewatch.data.writing import Writing
 from causewatch.errors import SettingError, TableError, UnknownNameError
 
@@ -55,7 +55,7 @@ def open_table(
     long: bool | None = None,
     grid: float | str | None = None,
     usual: Writing | None = None,
-) -> TableSource:
+) -> TimeTable | OpenedTable:
     """Open a table to be read in pieces, again and again, with bounded memory.
 
     Parameters
@@ -121,7 +121,6 @@ def read_table(source: Any, **options: Unpack[TableOptions]) -> TimeTable:
     opened = open_table(source, **options)
     if isinstance(opened, TimeTable):
         return opened
-    assert isinstance(opened, OpenedTable)
     chunks = list(opened.chunks())
     whole = Piece.join([Piece.of(chunk) for chunk in chunks])
     return TimeTable(
@@ -185,7 +184,7 @@ def _open_one(source: Any, options: Options) -> RawTable:
     return raw
 
 
-def _adapt(table: TimeTable | OpenedTable, options: Options) -> TableSource:
+def _adapt(table: TimeTable | OpenedTable, options: Options) -> TimeTable | OpenedTable:
     """Apply options to a table that is already read."""
     if replace(options, usual=None) == Options(
         None, None, (), (), None, None, None, None, None, None
