@@ -54,7 +54,7 @@ def agreed(orders: Mapping[str, Order]) -> tuple[Order | None, str]:
     orders
         What each file that tells says, by its name.
     """
-    names = {order: name for name, order in reversed(orders.items())}
+    names = {order: name for name, order in orders.items()}
     if len(names) < 2:
         return next(iter(names), None), ""
     return None, (

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from causewatch.data.datasets.base import Event, Recording
 from causewatch.data.datasets.causes import CauseEntry, read_causes
+from causewatch.data.datasets.checks import check_order
 from causewatch.data.datasets.shaping import event_labels, label_events
 from causewatch.data.spans import parse_span
 from causewatch.data.table import NANOSECONDS, TimeTable, format_time
@@ -53,13 +54,7 @@ def with_truth(
                 )
                 raise SettingError(msg)
     for name, table in tables.items():
-        back = np.flatnonzero(np.diff(table.time) < 0)
-        if len(back):
-            msg = (
-                f"The times of {name!r} go back after row {int(back[0]):,}, so that rows and events"
-                " cannot be told apart by time; give the parts as files of their own."
-            )
-            raise SettingError(msg)
+        check_order(name, table)
     if causes is None:
         return tuple(
             Recording(Path(name).stem, table, tuple(label_events(table)))
