@@ -77,11 +77,13 @@ def inspect(
     verbose: Verbose = False,
 ) -> None:
     """Show what a model knows."""
+    from causewatch.data.raw import clean_name
     from causewatch.model import load
 
     if graph is not None:
         refuse_existing([graph], force)
     known = load(model)
+    signal = None if signal is None else clean_name(signal)
     if signal is not None and signal not in known.signals:
         raise UnknownNameError(signal, "signal", known.signals)
     if graph is not None:

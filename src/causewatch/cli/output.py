@@ -11,7 +11,15 @@ from typing import Any
 
 from causewatch.errors import SettingError
 
-__all__ = ["complain", "print_json", "progress", "progress_of", "refuse_existing", "shown"]
+__all__ = [
+    "complain",
+    "print_json",
+    "progress",
+    "progress_of",
+    "refuse_existing",
+    "refuse_folders",
+    "shown",
+]
 
 
 def complain(message: str) -> None:
@@ -35,6 +43,14 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
     for path in paths:
         if not force and path.exists():
             message = f"{str(path)!r} exists already; use --force to overwrite it."
+            raise SettingError(message)
+
+
+def refuse_folders(paths: Iterable[Path]) -> None:
+    """Raise if a folder is where one of the files is to be written."""
+    for path in paths:
+        if path.is_dir():
+            message = f"{str(path)!r} is a folder; name another place for the file."
             raise SettingError(message)
 
 

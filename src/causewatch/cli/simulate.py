@@ -12,7 +12,7 @@ import typer
 
 from causewatch.cli import simulate_plant, simulate_robot
 from causewatch.cli.options import Force, Json, Verbose
-from causewatch.cli.output import print_json, progress, refuse_existing
+from causewatch.cli.output import print_json, progress, refuse_existing, refuse_folders
 from causewatch.cli.recordings import START, chosen, to_csv, write_all
 
 __all__ = ["register"]
@@ -104,6 +104,7 @@ def random(
     from causewatch.simulate import FAULT_KINDS, random_faults, random_system
 
     paths = [out / name for name in FILES]
+    refuse_folders(paths)
     refuse_existing(paths, force)
     system = random_system(signals, links=links, max_lag=max_lag, kind=kind, seed=seed)
     names = chosen(attacks, tuple(FAULT_KINDS), system.fault_kinds)

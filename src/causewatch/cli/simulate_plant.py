@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from causewatch.cli.options import Force, Json, Verbose
-from causewatch.cli.output import print_json, progress_of, refuse_existing
+from causewatch.cli.output import print_json, progress_of, refuse_existing, refuse_folders
 from causewatch.cli.recordings import START, chosen, to_csv, write_all
 
 __all__ = ["EXAMPLES", "HELP", "plant"]
@@ -118,7 +118,9 @@ def plant(
         message = "Nothing says where to write; give --out DIR, or --list to see the attacks."
         raise SettingError(message)
     # An old account of changes must not stay beside a recording without them.
-    refuse_existing([out / name for name in (*FILES, LIFE_FILE)], force)
+    paths = [out / name for name in (*FILES, LIFE_FILE)]
+    refuse_folders(paths)
+    refuse_existing(paths, force)
     known = tuple(PLANT_ATTACKS)
     names = chosen(attacks, known, known, paper=PAPER_ATTACKS)
     changes = plant_life(test_rows, seed) if life else ()
@@ -146,9 +148,9 @@ def plant(
         }
         if life:
             contents[out / LIFE_FILE] = _truth(test.changes)
-        else:
-            (out / LIFE_FILE).unlink(missing_ok=True)
         write_all(contents)
+        if not life:
+            (out / LIFE_FILE).unlink(missing_ok=True)
     took_place = Counter(episode.name for episode in test.episodes)
     waited = list((Counter(attack.name for attack in placed) - took_place).elements())
     changed = {change.name for change in changes}

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from causewatch.cli.options import Force, Json, Verbose
-from causewatch.cli.output import print_json, progress, refuse_existing
+from causewatch.cli.output import print_json, progress, refuse_existing, refuse_folders
 from causewatch.cli.recordings import START, chosen, to_csv, write_all
 
 __all__ = ["EXAMPLES", "HELP", "robot"]
@@ -65,6 +65,7 @@ def robot(
     from causewatch.simulate import ROBOT_ATTACKS, PepperRobot, robot_attacks
 
     paths = [out / name for name in FILES]
+    refuse_folders(paths)
     refuse_existing(paths, force)
     # Motors that an attack on joints has heated cool slowly: it comes last.
     names = chosen(attacks, tuple(ROBOT_ATTACKS), ("led", "wheels", "joints"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from causewatch.cli.output import refuse_existing
+from causewatch.cli.output import refuse_existing, refuse_folders
 from causewatch.errors import SettingError, listing
 
 if TYPE_CHECKING:
@@ -102,9 +102,7 @@ def check_report(report: Path | None, inputs: Sequence[Path], force: bool) -> No
     """Raise unless a page can be written there, before any work is done."""
     if report is None:
         return
-    if report.is_dir():
-        msg = f"{str(report)!r} is a folder; name a file to write to."
-        raise SettingError(msg)
+    refuse_folders([report])
     if not report.absolute().parent.is_dir():
         msg = f"There is no folder {str(report.parent)!r} to write {report.name!r} to."
         raise SettingError(msg)

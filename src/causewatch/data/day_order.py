@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import polars as pl
 
-from causewatch.data.columns import TimeColumn
+from causewatch.data.columns import MOSTLY_TIMES, TimeColumn
 from causewatch.data.notes import Tally
 from causewatch.data.raw import RawTable
 from causewatch.data.times import TextTimes, detect_format
 from causewatch.data.writing import Order, Writing
 from causewatch.errors import shorten
 
-__all__ = ["DOUBTS", "contrary", "order_of", "other_order", "settle", "told_by"]
+__all__ = [
+    "CONTRARY",
+    "DOUBTS",
+    "agreed",
+    "contrary",
+    "is_open",
+    "order_of",
+    "other_order",
+    "settle",
+    "told_by",
+]
 
-DOUBTS = ("day_or_month_first", "other_order")
+CONTRARY = "contrary_orders"
+DOUBTS = ("day_or_month_first", "other_order", CONTRARY)
 """Kinds of notes about day and month that a user must see."""
 
 _EXAMPLE = {"day first": "%d/%m/%Y %H:%M:%S", "month first": "%m/%d/%Y %H:%M:%S"}
@@ -33,6 +44,32 @@ def order_of(time: TimeColumn | None) -> Order | None:
 def other_order(order: Order) -> Order:
     """The order that it is not."""
     return "month first" if order == "day first" else "day first"
+
+
+def agreed(orders: Mapping[str, Order]) -> tuple[Order | None, str]:
+    """What files of one run tell together, and a sentence if they contradict each other.
+
+    Parameters
+    ----------
+    orders
+        What each file that tells says, by its name.
+    """
+    names = {order: name for name, order in orders.items()}
+    if len(names) < 2:
+        return next(iter(names), None), ""
+    return None, (
+        f"The times of {names['month first']} are written month first and those of"
+        f" {names['day first']} day first, so they do not tell how those of other files are meant;"
+        " give the time format, or read files that are written alike together."
+    )
+
+
+def is_open(time: TimeColumn, head: pl.DataFrame) -> bool:
+    """Whether the first rows of a file make times in the other order of day and month, too."""
+    order = order_of(time)
+    if order is None:
+        return False
+    return _in_order(time, other_order(order), guessed=False).parse(head).share > MOSTLY_TIMES
 
 
 def settle(

@@ -158,7 +158,13 @@ def _events(raw: RawTable, time: str | None, tally: Tally, find: FindTime) -> _E
     when = find(raw, frame, roles.time)
     assert when is not None
     times = when.parse(frame)
-    tag = frame[roles.tag].cast(pl.String).str.strip_chars().fill_null("")
+    tag = (
+        frame[roles.tag]
+        .cast(pl.String)
+        .str.replace_all(r"\s+", " ")
+        .str.strip_chars()
+        .fill_null("")
+    )
     usable = times.ok & (tag != "").to_numpy()
     if (unusable := int((~usable).sum())) > FEW_BAD_TIMES * len(frame):
         row = int(np.argmin(usable))

@@ -135,6 +135,11 @@ class OpenedTable:
         return self._files
 
     @property
+    def rows(self) -> int:
+        """How many rows there are with those left out; known as `files` are."""
+        return sum(plan.raw.rows for plan in self._plans)
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """What was found and done; complete once :meth:`chunks` has been read to its end."""
         return self._notes
@@ -160,6 +165,13 @@ class OpenedTable:
         self._notes = tally.notes()
         files = [plan.raw.file for plan in self._plans]
         self._files = tuple(file for file in files if file is not None)
+
+    def with_note(self, note: Note) -> OpenedTable:
+        """The table with one more note."""
+        tally = Tally()
+        tally.extend(self._opening)
+        tally.add(note.kind, note.text, note.count)
+        return OpenedTable(self._plans, self._pace, self._exclude, tally, self.writing)
 
     def _pieces(self, excluder: Excluder, tally: Tally) -> Iterator[Piece]:
         first_row = 0

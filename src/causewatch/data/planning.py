@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from causewatch.data.columns import TimeColumn, choose_signals, find_time, writing_of
-from causewatch.data.day_order import order_of, settle, told_by
+from causewatch.data.day_order import CONTRARY, agreed, is_open, order_of, settle, told_by
 from causewatch.data.long import is_long, read_long
 from causewatch.data.notes import Tally
 from causewatch.data.opened import OpenedTable
@@ -53,32 +53,31 @@ class _Run:
         """The times of a table, in the column `time` if it is known already."""
         column = self._column(raw, head, time)
         usual = self._options.usual
-        return settle(raw, head, column, usual, self._tally, lambda: self._told(raw))
+        return settle(raw, head, column, usual, self._tally, self._told)
 
     def _column(self, raw: RawTable, head: pl.DataFrame, time: str | None) -> TimeColumn | None:
         options = self._options
         name = options.time if time is None else time
         return find_time(raw, head, name, options.time_format, options.ignore, options.usual)
 
-    def _told(self, asking: RawTable) -> Order | None:
-        """What other files tell about day and month, by their first rows, else by all of them."""
-        if self._asked:  # and what they told whoever asked first, they tell everybody
+    def _told(self) -> Order | None:
+        """What the files tell about day and month, if they agree; all of them are asked, once."""
+        if self._asked:
             return self._order
         self._asked = True
-        silent = []
+        orders: dict[str, Order] = {}
         for raw in self._raws:
-            if raw is asking or not set(asking.columns) <= set(raw.columns):
+            if not set(self._raws[0].columns) <= set(raw.columns):
                 continue
             column = self._column(raw, raw.head(), None)
             order = order_of(column)
-            if column is None or order is None:
-                continue
-            if not column.guessed:
-                self._order = order
-                return order
-            silent.append((raw, column))
-        told = (told_by(raw, column) for raw, column in silent)
-        self._order = next((order for order in told if order is not None), None)
+            if column is not None and column.guessed:
+                order = told_by(raw, column)
+            if order is not None:
+                orders[raw.name] = order
+        self._order, contradiction = agreed(orders)
+        if contradiction:
+            self._tally.add(CONTRARY, contradiction)
         return self._order
 
 
@@ -160,7 +159,7 @@ def _plan_next(
     )
     head = raw.head()
     time = first.time
-    if time is not None and not _reads(time, head):
+    if time is not None and (is_open(time, head) or not _reads(time, head)):
         time = run.find(raw, head, time.columns[0])
     clock = time.format.clock if time else "rows"
     if clock != first.clock:

@@ -15,7 +15,15 @@ from causewatch.data.notes import Tally
 from causewatch.data.table import SourceFile
 from causewatch.errors import TableError, listing, shorten
 
-__all__ = ["RawTable", "block_rows", "check_name", "clean_names", "file_name", "hash_file"]
+__all__ = [
+    "RawTable",
+    "block_rows",
+    "check_name",
+    "clean_name",
+    "clean_names",
+    "file_name",
+    "hash_file",
+]
 
 BLOCK_CELLS = 4_000_000
 MOST_COLUMNS = 20_000
@@ -83,6 +91,11 @@ def check_name(name: str, place: str) -> None:
         raise TableError(message)
 
 
+def clean_name(name: str) -> str:
+    """The name of a column without superfluous blanks, however it stands in its file."""
+    return " ".join(name.split())
+
+
 def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, ...]:
     """Column names without surrounding blanks, made unique and never empty."""
     if len(names) > MOST_COLUMNS:
@@ -97,7 +110,7 @@ def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, .
     unnamed: list[str] = []
     padded: list[str] = []
     for position, given in enumerate(names):
-        name = " ".join(given.split())
+        name = clean_name(given)
         check_name(name, f"The header of {source}")
         if not name:
             name = f"column_{position + 1}"

@@ -78,10 +78,9 @@ class Piece:
             row = np.arange(len(table), dtype=np.int64)
         return cls(table.values, table.time, table.labels, start, row)
 
-    @property
-    def moved(self) -> NDArray[np.int64] | None:
-        """Which rows of the files they are, for a table; None if simply one after the other."""
-        plain = np.array_equal(self.row, np.arange(len(self.row)))
+    def moved(self, rows: int) -> NDArray[np.int64] | None:
+        """Which of `rows` rows of the files they are, for a table; None if all, in order."""
+        plain = np.array_equal(self.row, np.arange(rows))
         return None if plain else self.row
 
     @staticmethod

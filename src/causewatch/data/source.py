@@ -17,10 +17,10 @@ from causewatch.data.frames import from_array, from_dataframe
 from causewatch.data.notes import Tally
 from causewatch.data.opened import Excluder, OpenedTable
 from causewatch.data.planning import Options, plan_tables
-from causewatch.data.raw import RawTable, file_name
+from causewatch.data.raw import RawTable, clean_name, file_name
 from causewatch.data.reader import Piece
 from causewatch.data.spans import Span, parse_span
-from causewatch.data.table import NANOSECONDS, Sample, TableSource, TimeTable
+from causewatch.data.table import NANOSECONDS, Sample, TimeTable
 from causewatch.data.writing import Writing
 from causewatch.errors import SettingError, TableError, UnknownNameError
 
@@ -55,7 +55,7 @@ def open_table(
     long: bool | None = None,
     grid: float | str | None = None,
     usual: Writing | None = None,
-) -> TableSource:
+) -> TimeTable | OpenedTable:
     """Open a table to be read in pieces, again and again, with bounded memory.
 
     Parameters
@@ -90,9 +90,9 @@ def open_table(
         Its `notes` say what was found and done.
     """
     options = Options(
-        time=time,
-        labels=labels,
-        ignore=(ignore,) if isinstance(ignore, str) else tuple(ignore),
+        time=None if time is None else clean_name(time),
+        labels=None if labels is None else clean_name(labels),
+        ignore=tuple(clean_name(n) for n in ([ignore] if isinstance(ignore, str) else ignore)),
         exclude=tuple(
             parse_span(span) if isinstance(span, str) else span
             for span in ([exclude] if isinstance(exclude, str) else exclude)
@@ -131,7 +131,7 @@ def read_table(source: Any, **options: Unpack[TableOptions]) -> TimeTable:
         interval=opened.interval,
         clock=opened.clock,
         labels=whole.labels,
-        file_rows=whole.moved,
+        file_rows=whole.moved(opened.rows),
         files=opened.files,
         notes=opened.notes,
         writing=opened.writing,
@@ -184,7 +184,7 @@ def _open_one(source: Any, options: Options) -> RawTable:
     return raw
 
 
-def _adapt(table: TimeTable | OpenedTable, options: Options) -> TableSource:
+def _adapt(table: TimeTable | OpenedTable, options: Options) -> TimeTable | OpenedTable:
     """Apply options to a table that is already read."""
     if replace(options, usual=None) == Options(
         None, None, (), (), None, None, None, None, None, None
@@ -221,7 +221,7 @@ def _adapt(table: TimeTable | OpenedTable, options: Options) -> TableSource:
         values=kept.values,
         time=kept.time,
         labels=kept.labels,
-        file_rows=kept.moved,
+        file_rows=table.file_rows if len(kept) == len(table) else kept.row,
         starts=np.flatnonzero(kept.start),
         notes=(*table.notes, *tally.notes()),
     )

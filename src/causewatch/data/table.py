@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Literal, Protocol
@@ -127,6 +127,10 @@ class TimeTable:
         if self.file_rows is None:
             return np.arange(start, stop, dtype=np.int64)
         return self.file_rows[start:stop]
+
+    def with_note(self, note: Note) -> TimeTable:
+        """The table with one more note."""
+        return replace(self, notes=(*self.notes, note))
 
     def stretches(self) -> list[slice]:
         """Row ranges without a gap."""

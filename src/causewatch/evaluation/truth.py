@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from causewatch.data.datasets.base import Event, Recording
 from causewatch.data.datasets.causes import CauseEntry, read_causes
+from causewatch.data.datasets.checks import check_order
 from causewatch.data.datasets.shaping import event_labels, label_events
 from causewatch.data.spans import parse_span
 from causewatch.data.table import NANOSECONDS, TimeTable, format_time
@@ -53,13 +54,7 @@ def with_truth(
                 )
                 raise SettingError(msg)
     for name, table in tables.items():
-        back = np.flatnonzero(np.diff(table.time) < 0)
-        if len(back):
-            msg = (
-                f"The times of {name!r} go back after row {int(back[0]):,}, so that rows and events"
-                " cannot be told apart by time; give the parts as files of their own."
-            )
-            raise SettingError(msg)
+        check_order(name, table)
     if causes is None:
         return tuple(
             Recording(Path(name).stem, table, tuple(label_events(table)))
@@ -174,8 +169,9 @@ def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event:
 
 def _rows_of_file(table: TimeTable) -> int:
     """How many rows a recording has, with those that were left out."""
-    known = len(table) if table.file_rows is None else int(table.file_rows[-1]) + 1
-    return max(known, sum(file.rows for file in table.files))
+    if table.file_rows is None:
+        return len(table)
+    return max(int(table.file_rows[-1]) + 1, sum(file.rows for file in table.files))
 
 
 def _bounds(entry: CauseEntry, table: TimeTable) -> tuple[int, int]:
@@ -190,11 +186,8 @@ def _bounds(entry: CauseEntry, table: TimeTable) -> tuple[int, int]:
             raise SettingError(msg)
         times = np.append(table.time, table.time[-1] + 1)
         # Of rows that were left out the next one that was kept takes the place.
-        kept = table.file_rows
-        first, stop = (
-            bound if kept is None else int(np.searchsorted(kept, bound))
-            for bound in (entry.start, entry.end)
-        )
+        kept = np.arange(len(table)) if table.file_rows is None else table.file_rows
+        first, stop = np.searchsorted(kept, [entry.start, entry.end])
         return int(times[first]), int(times[stop])
     if isinstance(entry.start, str) and isinstance(entry.end, str):
         return parse_span(f"{entry.start}..{entry.end}").bounds(table.clock)

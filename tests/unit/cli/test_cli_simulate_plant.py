@@ -247,3 +247,31 @@ def test_paper_means_the_nine_and_their_order(
     assert main(command) == 0
     assert asked == {30: [], 172_800: list(PAPER_ATTACKS)}
     assert "did not happen: 8, 17" in capsys.readouterr().out
+
+
+def test_changes_of_an_earlier_recording_go_only_when_the_new_one_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = tmp_path / "changes.json"
+    changes.write_text("[]")
+    (tmp_path / "test.csv").mkdir()
+    assert simulate(tmp_path, "--force") == 2
+    assert "test.csv' is a folder; name another place" in capsys.readouterr().err
+    assert changes.read_text() == "[]"
+    (tmp_path / "test.csv").rmdir()
+    (tmp_path / "normal.csv").symlink_to("/dev/full")
+    assert simulate(tmp_path, "--force", "--attacks", "2") == 2
+    assert changes.read_text() == "[]"
+    (tmp_path / "normal.csv").unlink()
+    assert simulate(tmp_path, "--force", "--attacks", "2") == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+
+
+def test_nothing_is_simulated_where_changes_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "changes.json").mkdir()
+    for more in ((), ("--life",)):
+        assert simulate(tmp_path, "--force", *more) == 2
+        assert "changes.json' is a folder" in capsys.readouterr().err
+        assert [path.name for path in tmp_path.iterdir()] == ["changes.json"]

@@ -191,3 +191,42 @@ def test_how_a_recording_is_written_is_said_in_words():
         " comma"
     )
     assert str(Writing()) == ""
+
+
+@pytest.mark.parametrize("names", list(permutations(["month", "day", "open"])))
+def test_files_that_contradict_each_other_tell_nothing_about_others(write, noted, names):
+    paths = {
+        "month": write(lines(datetime(2009, 5, 14), MONTH), "month.csv"),
+        "day": write(lines(datetime(2009, 6, 14), DAY), "day.csv"),
+        "open": write(lines(datetime(2009, 5, 8), MONTH), "open.csv"),
+    }
+    run = [paths[name] for name in names]
+    moments = {  # of the open file, by what is usual
+        None: "2009-08-05T00:00:00",
+        MONTH_FIRST: "2009-05-08T00:00:00",
+        DAY_FIRST: "2009-08-05T00:00:00",
+    }
+    for usual, moment in moments.items():
+        joined = read_table(run, usual=usual)
+        times = [format_time(int(time), "naive") for time in joined.time]
+        assert moment in times
+        assert noted(joined)["contrary_orders"] == 1
+        (text,) = (note.text for note in joined.notes if note.kind == "contrary_orders")
+        assert "month.csv are written month first and those of day.csv day first" in text
+        apart = [read_table(table) for table in open_together(run, {"usual": usual})]
+        own = apart[names.index("open")]
+        assert first_of(own) == moment
+        assert noted(own)["contrary_orders"] == 1
+        assert all("contrary_orders" not in noted(table) for table in apart if table is not own)
+
+
+def test_a_file_whose_later_rows_tell_is_read_as_they_say_whatever_the_first_file_is(
+    write, monkeypatch
+):
+    monkeypatch.setattr(text, "HEAD_BYTES", 500)
+    monkeypatch.setattr(text, "BLOCK_BYTES", 700)
+    told = write(lines(datetime(2009, 5, 14), MONTH), "told.csv")
+    later = write(lines(datetime(2009, 8, 12), DAY, 2000), "later.csv")
+    table = read_table([told, later])
+    assert first_of(table) == "2009-05-14T00:00:00"
+    assert format_time(int(table.time[4]), "naive") == "2009-08-12T00:00:00"

@@ -70,6 +70,19 @@ def test_names_with_blanks_are_said(write, noted):
     assert noted(table) == {"padded_names": 1}
 
 
+def test_names_are_found_as_they_stand_in_the_file(write):
+    path = write(
+        "Time, a,Tank  A,c,Is  bad\n" + "".join(f"{k},{k},{k % 3},1,0\n" for k in range(9))
+    )
+    options = {"time": " Time", "labels": "Is  bad", "ignore": ["Tank  A", " c"]}
+    table = read_table(path, **options)
+    assert table.signals == ("a",)
+    assert table.labels is not None
+    assert read_table(read_table(path), labels="Is  bad", ignore="Tank  A").signals == ("a", "c")
+    events = "".join(f"{k},{tag},{k}\n" for k in range(9) for tag in ("Tank  A", "b"))
+    assert read_table(write(f"time,tag,value\n{events}")).signals == ("Tank A", "b")
+
+
 def test_failures_in_numbers_are_counted_by_column(write, noted):
     cells = ["#VALUE!", "1", "#DIV/0!", "2", "#N/A", "nan", ""]
     lines = [f"{row},{cell},1" for row, cell in enumerate(cells)]

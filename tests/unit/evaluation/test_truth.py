@@ -50,12 +50,12 @@ def test_events_of_causes_json_give_labels_where_there_are_none(tmp_path: Path) 
         tmp_path,
         [
             {"name": "two", "start": "40s", "end": "50s", "signals": ["b"], "file": "t.csv"},
-            {"name": "one", "start": 10, "end": 20, "signals": ["a", "a"]},
+            {"name": "one", "start": 10, "end": 20, "signals": [" a ", "a"]},
         ],
     )
     (recording,) = with_truth({"t.csv": a_table()}, read_causes(path))
     assert [one.name for one in recording.events] == ["one", "two"]
-    assert recording.events[0].signals == ("a",)
+    assert recording.events[0].signals == ("a",)  # as they stand in the file: with blanks or not
     labels = recording.table.labels
     assert labels is not None
     assert np.flatnonzero(labels).tolist() == [*range(10, 20), *range(40, 50)]
@@ -188,14 +188,20 @@ KINDS = ("kept", "blank", "empty", "late", "far")
 @settings(deadline=None, max_examples=60)
 @given(
     kinds=st.lists(st.sampled_from(KINDS), min_size=4, max_size=16),
-    start=st.integers(190, 235),
+    start=st.integers(190, 240),
     size=st.integers(1, 20),
     timed=st.booleans(),
+    ending=st.lists(st.sampled_from(("blank", "empty")), max_size=4),
 )
 def test_row_numbers_are_those_of_the_file_whatever_was_left_out(
-    tmp_path_factory: pytest.TempPathFactory, kinds: list[str], start: int, size: int, timed: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    kinds: list[str],
+    start: int,
+    size: int,
+    timed: bool,
+    ending: list[str],
 ) -> None:
-    kinds = [*["kept"] * 200, *(part for kind in kinds for part in (kind, "kept"))]
+    kinds = [*["kept"] * 200, *(part for kind in kinds for part in (kind, "kept")), *ending]
     lines, clock = [], 0
     for number, kind in enumerate(kinds):
         clock += kind in ("kept", "empty")
@@ -231,3 +237,35 @@ def test_a_row_number_beyond_the_file_says_how_many_rows_the_file_has(tmp_path: 
     with_truth({"t.csv": table}, [CauseEntry("x", 90, 100, ())])
     with pytest.raises(SettingError, match="rows 90 to 101 of a recording of 100 rows"):
         with_truth({"t.csv": table}, [CauseEntry("x", 90, 101, ())])
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "inside"),
+    [(5, 10, [5, 6]), (5, 8, [5, 6]), (8, 10, []), (6, 7, [6]), (7, 8, [])],
+)
+def test_row_numbers_may_reach_into_rows_that_were_left_out_at_the_end(
+    tmp_path: Path, start: int, end: int, inside: list[int]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time,a\n" + "".join(f"{k},{k if k < 7 else ''}\n" for k in range(10)))
+    tables = {"t.csv": read_table(path)}
+    if not inside:
+        with pytest.raises(SettingError, match="covers no row"):
+            with_truth(tables, [CauseEntry("x", start, end, ())])
+        return
+    (recording,) = with_truth(tables, [CauseEntry("x", start, end, ())])
+    assert recording.table.labels is not None
+    assert np.flatnonzero(recording.table.labels).tolist() == inside
+
+
+def test_row_numbers_of_a_list_of_events_are_those_of_the_sampled_table(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    lines = (f"{k},{tag},{k}\n" for k in range(50) for tag in "abcd")
+    path.write_text("time_s,tag,value\n" + "".join(lines))
+    tables = {"t.csv": read_table(path)}
+    assert len(tables["t.csv"]) == 50
+    (recording,) = with_truth(tables, [CauseEntry("x", 40, 50, ())])
+    assert recording.table.labels is not None
+    assert np.flatnonzero(recording.table.labels).tolist() == [*range(40, 50)]
+    with pytest.raises(SettingError, match="rows 40 to 60 of a recording of 50 rows"):
+        with_truth(tables, [CauseEntry("x", 40, 60, ())])

@@ -181,6 +181,14 @@ def test_what_else_is_refused(tmp_path, opened):
         opened(path, follow=True)
 
 
+def test_names_are_found_as_they_stand_in_the_file(tmp_path, opened):
+    path = tmp_path / "log.csv"
+    path.write_text(csv_text(0, 30, header="Local  time, a,b\n"))
+    reading = Reading(time="Local  time", ignore=(" a",))
+    source = opened(path, wanted=Wanted(("b",), 1.0, reading=reading))
+    assert source.clock == "naive"
+
+
 def test_bad_lines_cost_themselves_only(tmp_path, opened):
     lines = [line.encode() for line in csv_lines(0, 200)]
     lines[100:100] = [b"\xff\xfe\x00garbage\n", b"a,b\n", b'"2026,never closed\n', b"\n"]

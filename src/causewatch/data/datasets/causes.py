@@ -10,11 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from causewatch.data.datasets.base import Event
-from causewatch.data.raw import file_name
+from causewatch.data.datasets.checks import check_order
+from causewatch.data.raw import clean_name, file_name
 from causewatch.data.table import NANOSECONDS, TimeTable
 from causewatch.errors import TableError, listing, shorten
 
-__all__ = ["CauseEntry", "Moment", "causes_beside", "needed_causes", "read_causes", "row_event"]
+__all__ = [
+    "CauseEntry",
+    "Moment",
+    "causes_beside",
+    "known_signals",
+    "needed_causes",
+    "read_causes",
+    "row_events",
+]
 
 Moment = int | str
 """A row number of the file, counted from 0, or a time as text."""
@@ -91,14 +100,18 @@ def _entry(told: Any, number: int, file: str) -> CauseEntry:
         str(told["name"]),
         told["start"],
         told["end"],
-        tuple(dict.fromkeys(signals)),
+        tuple(dict.fromkeys(clean_name(signal) for signal in signals)),
         belongs,
         str(told.get("description", "")),
     )
 
 
 def causes_beside(files: Iterable[Path]) -> dict[Path, list[CauseEntry]]:
-    """What ``causes.json`` says of each file: the one in its folder, else in the folder above."""
+    """What ``causes.json`` says of each file: the one in its folder, else in the folder above.
+
+    An entry without ``file`` is of the only file there is; raises if there are several.
+    """
+    files = tuple(files)
     read: dict[Path, list[CauseEntry]] = {}
     by_file: dict[Path, list[CauseEntry]] = {}
     for file in files:
@@ -106,11 +119,27 @@ def causes_beside(files: Iterable[Path]) -> dict[Path, list[CauseEntry]]:
             path = folder / "causes.json"
             if path not in read:
                 read[path] = read_causes(path) if path.is_file() else []
-            entries = [entry for entry in read[path] if Path(entry.file or "").name == file.name]
+            _refuse_homeless(read[path], files)
+            entries = [
+                entry
+                for entry in read[path]
+                if entry.file is None or Path(entry.file).name == file.name
+            ]
             if entries:
                 by_file[file] = entries
                 break
     return by_file
+
+
+def _refuse_homeless(entries: Iterable[CauseEntry], files: Sequence[Path]) -> None:
+    """Raise if an entry does not say which of several files it is of."""
+    homeless = [entry.name for entry in entries if entry.file is None]
+    if homeless and len(files) > 1:
+        message = (
+            f"causes.json does not say of which of {len(files)} recordings the event "
+            f"{shorten(homeless[0])!r} is; give it a 'file' with the name of its recording."
+        )
+        raise TableError(message)
 
 
 def needed_causes(files: Sequence[Path], title: str, expected: str) -> dict[Path, list[CauseEntry]]:
@@ -129,13 +158,29 @@ def needed_causes(files: Sequence[Path], title: str, expected: str) -> dict[Path
     return causes
 
 
-def row_event(entry: CauseEntry, table: TimeTable, path: Path) -> Event:
-    """An entry whose start and end are row numbers, as an event of the table of its file."""
-    name, start, end = file_name(path), entry.start, entry.end
+def row_events(entries: Iterable[CauseEntry], table: TimeTable, path: Path) -> tuple[Event, ...]:
+    """Entries whose start and end are row numbers, as events of the table of their file, by start.
+
+    Raises if an entry does not fit the table, or its times go back.
+    """
+    check_order(file_name(path), table)
+    events = [_row_event(entry, table, path) for entry in entries]
+    return tuple(sorted(events, key=lambda event: event.start))
+
+
+def known_signals(entry: CauseEntry, table: TimeTable, path: Path) -> tuple[str, ...]:
+    """The signals of an entry; raises if the table of its file does not have them."""
     unknown = [signal for signal in entry.signals if signal not in table.signals]
     if unknown:
+        name = file_name(path)
         message = f"causes.json names {listing(unknown)} of {name}, which has no such signals."
         raise TableError(message)
+    return entry.signals
+
+
+def _row_event(entry: CauseEntry, table: TimeTable, path: Path) -> Event:
+    name, start, end = file_name(path), entry.start, entry.end
+    signals = known_signals(entry, table, path)
     if any(file.rows != len(table) for file in table.files):
         message = f"Rows of {name} cannot be used, so row numbers of causes.json do not fit."
         raise TableError(message)
@@ -146,4 +191,4 @@ def row_event(entry: CauseEntry, table: TimeTable, path: Path) -> Event:
         )
         raise TableError(message)
     last = int(table.time[end - 1]) + round(table.interval * NANOSECONDS)
-    return Event(entry.name, int(table.time[start]), last, entry.signals, entry.description)
+    return Event(entry.name, int(table.time[start]), last, signals, entry.description)

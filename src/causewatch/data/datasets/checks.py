@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from causewatch.data.datasets.files import read_columns
 from causewatch.data.files import unreadable
 from causewatch.data.raw import file_name
+from causewatch.data.table import TimeTable
 from causewatch.errors import TableError, listing
 
-__all__ = ["check_columns", "check_rows"]
+__all__ = ["check_columns", "check_order", "check_rows"]
 
 
 def check_columns(path: Path, needed: Iterable[str], title: str) -> tuple[str, ...]:
@@ -37,6 +40,17 @@ def check_columns(path: Path, needed: Iterable[str], title: str) -> tuple[str, .
         )
         raise TableError(message)
     return columns
+
+
+def check_order(name: str, table: TimeTable) -> None:
+    """Raise if the times of a table go back, as those of a file appended to itself do."""
+    back = np.flatnonzero(np.diff(table.time) < 0)
+    if len(back):
+        message = (
+            f"The times of {name!r} go back after row {int(back[0]):,}, so that rows and events"
+            " cannot be told apart by time; give the parts as files of their own."
+        )
+        raise TableError(message)
 
 
 def check_rows(name: str, rows: int, published: int) -> None:

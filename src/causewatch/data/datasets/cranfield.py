@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from causewatch.data.datasets.base import Dataset, Recording
-from causewatch.data.datasets.causes import CauseEntry, needed_causes, row_event
+from causewatch.data.datasets.causes import CauseEntry, needed_causes, row_events
 from causewatch.data.datasets.checks import check_columns
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import event_labels, keep_rows
@@ -76,9 +76,7 @@ def _read(path: Path, causes: Sequence[CauseEntry]) -> Recording:
     columns = check_columns(path, (TIME, *SIGNALS), TITLE)
     more = [column for column in columns if column not in (TIME, *SIGNALS)]
     table = read_table(path, time=TIME, ignore=more)
-    events = tuple(
-        sorted((row_event(entry, table, path) for entry in causes), key=lambda e: e.start)
-    )
+    events = row_events(causes, table, path)
     table = replace(table, labels=event_labels(table, events))
     return Recording(plain_name(path), table, events, events[0].name)
 

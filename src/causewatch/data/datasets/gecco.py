@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from causewatch.data.datasets.base import Dataset, Recording
-from causewatch.data.datasets.checks import check_columns
+from causewatch.data.datasets.checks import check_columns, check_order
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import keep_where, label_events
 from causewatch.data.source import read_table
@@ -56,6 +56,7 @@ def load(paths: Sequence[Path]) -> Dataset:
     if lacking:
         message = f"{path.name} holds no numbers in {listing(lacking)}; download it again."
         raise TableError(message)
+    check_order(path.name, table)
     name = plain_name(path)
     test = Recording(name, table, label_events(table, lambda number: f"event {number}"))
     normal = Recording(f"{name}, first {DAYS} days without events", _normal(table, path.name))

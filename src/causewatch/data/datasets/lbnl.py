@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
-from causewatch.data.datasets.causes import CauseEntry, causes_beside
-from causewatch.data.datasets.checks import check_columns
+from causewatch.data.datasets.causes import CauseEntry, causes_beside, known_signals
+from causewatch.data.datasets.checks import check_columns, check_order
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import keep_where
 from causewatch.data.source import read_table
@@ -52,8 +52,16 @@ def load(paths: Sequence[Path]) -> Dataset:
         check_columns(path, (TIME, LABELS), TITLE)
         table = read_table(path, time=TIME, time_format=FORMAT, labels=LABELS)
         notes += table.notes
+        check_order(path.name, table)
+        assert table.labels is not None
+        days = table.time // DAY
         known = _by_day(causes.get(path, []), table, path)
-        for day in np.unique(table.time // DAY).tolist():
+        labelled = np.unique(days[np.isfinite(table.labels)])
+        unlabelled = np.setdiff1d(days, labelled)
+        text = f"Days of {path.name} without a label, left out: {len(unlabelled)}."
+        if len(unlabelled):
+            notes.append(Note("not_labelled", len(unlabelled), text))
+        for day in labelled.tolist():
             recording = _recording(plain_name(path), replace(table, notes=()), day, known)
             (test if recording.events else normal).append(recording)
     if not normal or not test:
@@ -73,23 +81,27 @@ def load(paths: Sequence[Path]) -> Dataset:
 
 def _by_day(entries: Sequence[CauseEntry], table: TimeTable, path: Path) -> dict[int, CauseEntry]:
     """What is known of the faults of a file, by day since 1970."""
-    known = {}
+    known: dict[int, CauseEntry] = {}
+    faulty = set((table.time[table.labels == 1] // DAY).tolist())
     for entry in entries:
-        # The reader takes superfluous blanks out of names.
-        signals = tuple(" ".join(signal.split()) for signal in entry.signals)
-        unknown = [signal for signal in signals if signal not in table.signals]
+        known_signals(entry, table, path)
         try:
             begin = datetime.strptime(str(entry.start), FORMAT).replace(tzinfo=UTC)
-        except ValueError:
-            begin = None
-        if begin is None or unknown:
-            wrong = shorten(repr(unknown[0] if unknown else entry.start))
+        except ValueError as error:
             message = (
-                f"causes.json names {wrong} for {path.name}, which is no "
-                f"{'signal of it' if unknown else 'time such as 9/18/2017 0:00'}; correct it."
+                f"causes.json names {shorten(repr(entry.start))} for {path.name}, which is no time "
+                "such as 9/18/2017 0:00; correct it."
+            )
+            raise TableError(message) from error
+        day = int(begin.timestamp()) * NANOSECONDS // DAY
+        if day not in faulty or day in known:
+            wrong = "twice" if day in known else "which has no row labelled faulty"
+            message = (
+                f"causes.json names a fault of {path.name} on {np.datetime64(day, 'D')}, {wrong}; "
+                "one entry is expected for a day with a fault."
             )
             raise TableError(message)
-        known[int(begin.timestamp()) * NANOSECONDS // DAY] = replace(entry, signals=signals)
+        known[day] = entry
     return known
 
 

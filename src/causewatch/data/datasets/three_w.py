@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
-from causewatch.data.datasets.causes import CauseEntry, causes_beside
-from causewatch.data.datasets.checks import check_columns
+from causewatch.data.datasets.causes import CauseEntry, causes_beside, known_signals
+from causewatch.data.datasets.checks import check_columns, check_order
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import keep_signals, label_events
 from causewatch.data.source import read_table
@@ -89,24 +89,42 @@ def _read(path: Path, causes: Sequence[CauseEntry]) -> Recording:
     columns = check_columns(path, (TIME, LABELS, *SIGNALS), TITLE)
     more = [column for column in columns if column not in (TIME, LABELS, *SIGNALS)]
     table = read_table(path, time=TIME, ignore=more)
-    if LABELS not in table.signals:
-        message = f"Column {LABELS!r} of {path.name} holds no numbers; download it again."
+    lacking = [name for name in (LABELS, *SIGNALS) if name not in table.signals]
+    if lacking:
+        message = f"{path.name} holds no numbers in {listing(lacking)}; download it again."
         raise TableError(message)
     kinds = table.values[:, table.signals.index(LABELS)]
-    if not (known := kinds[np.isfinite(kinds)]).size:
-        message = f"No row of {path.name} is labelled; leave it out, it may be normal or not."
-        raise TableError(message)
     notes = tuple(note for note in table.notes if note.kind != "empty_columns")
     table = keep_signals(replace(read_table(table, labels=LABELS), notes=notes), SIGNALS)
+    assert table.labels is not None
+    if not (known := kinds[np.isfinite(table.labels)]).size:
+        message = f"No row of {path.name} is labelled; leave it out, it may be normal or not."
+        raise TableError(message)
+    signals = _causes_of(table, causes, path)
     kind = Counter((known[known != 0] % 100).astype(int).tolist())
-    events = _event(table, kind.most_common(1)[0][0], causes) if kind else ()
+    if not kind:
+        return Recording(plain_name(path), table, (), _well(path))
+    check_order(path.name, table)
+    events = _event(table, kind.most_common(1)[0][0], signals)
     return Recording(plain_name(path), table, events, _well(path))
 
 
-def _event(table: TimeTable, kind: int, causes: Sequence[CauseEntry]) -> tuple[Event, ...]:
+def _causes_of(table: TimeTable, causes: Sequence[CauseEntry], path: Path) -> tuple[str, ...]:
+    """The signals of the one event of a recording, as its list of causes has them."""
+    named = {known_signals(entry, table, path) for entry in causes}
+    if causes and not np.any(table.labels == 1):
+        wrong = "an event of it, and no row of it is labelled as one"
+    elif len(named) > 1:
+        wrong = f"{len(named)} different lists of signals for its one event"
+    else:
+        return next(iter(named), ())
+    message = f"causes.json does not fit {path.name}: it has {wrong}; correct it."
+    raise TableError(message)
+
+
+def _event(table: TimeTable, kind: int, signals: tuple[str, ...]) -> tuple[Event, ...]:
     """The one event of a recording; rows inside that are not labelled do not part it."""
     runs = label_events(table)
-    signals = causes[0].signals if causes else ()
     name = f"{kind}: {EVENTS.get(kind, 'unknown event')}"
     about = NEAREST if signals else ""
     return (Event(name, runs[0].start, runs[-1].end, signals, about),)

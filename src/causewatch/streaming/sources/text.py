@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from causewatch.data.day_order import contrary, settle
 from causewatch.data.dialect import detect_dialect
 from causewatch.data.frames import FrameTable
 from causewatch.data.notes import Tally
-from causewatch.data.raw import clean_names
+from causewatch.data.raw import clean_name, clean_names
 from causewatch.data.table import NANOSECONDS
 from causewatch.data.times import detect_format
 from causewatch.errors import CausewatchError, TableError, UnknownNameError
@@ -72,7 +73,12 @@ class CsvRows:
     ) -> None:
         self._name = name
         self._wanted = wanted
-        self._reading = wanted.reading
+        said = wanted.reading
+        self._reading = replace(
+            said,
+            time=None if said.time is None else clean_name(said.time),
+            ignore=tuple(clean_name(name) for name in said.ignore),
+        )
         self._interval = round(wanted.interval * NANOSECONDS)
         self._none = nothing(len(wanted.columns))
         self._first_row = first_row

@@ -62,6 +62,20 @@ def test_flights_and_their_faults(folder):
     assert "a part of it: 1 healthy flights, 2 with a fault" in dataset.version
 
 
+def test_events_are_in_order_of_their_start(folder):
+    later, first = ({**CAUSES[0], "start": 80, "end": 90}, {**CAUSES[0], "start": 20, "end": 30})
+    (folder / "causes.json").write_text(json.dumps([later, first, CAUSES[1]]))
+    engine, _ = alfa.load([folder]).test
+    assert [event.start for event in engine.events] == [START + k * TENTH for k in (20, 80)]
+
+
+def test_the_only_recording_needs_no_name_in_the_list(folder):
+    (folder / RUDDER).unlink()
+    (folder / "causes.json").write_text(json.dumps([{**CAUSES[0], "file": None}]))
+    (engine,) = alfa.load([folder]).test
+    assert engine.events[0].start == START + 70 * TENTH
+
+
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [

@@ -30,7 +30,7 @@ def write(path, rows, **more):
     values = np.random.default_rng(rows).normal(1, 0.1, size=(rows, 24))
     columns = {"t": np.arange(rows)}
     columns |= {name: values[:, place] for place, name in enumerate(cranfield.SIGNALS)}
-    pl.DataFrame({**columns, **more}).write_parquet(path)
+    pl.DataFrame({**columns, **more}).write_parquet(path)  # more may be other times, t
 
 
 @pytest.fixture
@@ -91,6 +91,10 @@ def entry(**parts):
         (
             lambda f: (f / "causes.json").write_text(entry(signals=["PT1"])),
             "names PT1 of case1_1.parquet, which",
+        ),
+        (
+            lambda f: write(f / "case1_1.parquet", 400, t=np.tile(np.arange(200), 2)),
+            "The times of 'case1_1.parquet' go back after row 199",
         ),
         (lambda f: [p.unlink() for p in f.glob("case*")], "No table was found"),
         (

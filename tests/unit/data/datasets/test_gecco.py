@@ -31,6 +31,11 @@ def write(path, days=32, header=HEADER, text=None):
     return path
 
 
+def append_to_itself(path):
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines, *lines[1:]]))
+
+
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
     return gecco.load([write(tmp_path_factory.mktemp("gecco") / "geccoIC2018Train.csv")])
@@ -68,6 +73,7 @@ def test_lags_never_reach_across_the_holes_of_events(dataset):
         (lambda path: path.write_text(""), "is empty"),
         (lambda path: write(path, days=29), "was cut short, download it again"),
         (lambda path: write(path, text="none of it"), "no numbers in Tp"),
+        (append_to_itself, "The times of 'geccoIC2018Train.csv' go back after row"),
         (lambda path: write(path.with_name("b.csv")), "2 tables were found; name one"),
     ],
 )

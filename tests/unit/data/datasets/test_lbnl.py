@@ -26,8 +26,9 @@ CAUSES = [
 ]
 
 
-def write(path, days=DAYS, header=HEADER):
-    """A file as published, every ten minutes."""
+def write(path, days=DAYS, header=HEADER, known=CAUSES):
+    """A file as published, every ten minutes, and the list of causes beside it."""
+    (path.parent / "causes.json").write_text(json.dumps(list(known)))
     lines = [header]
     for day, fault in days.items():
         for row, value in enumerate(np.random.default_rng(day).normal(70, 1, 144).round(2)):
@@ -41,7 +42,6 @@ def write(path, days=DAYS, header=HEADER):
 @pytest.fixture
 def folder(tmp_path):
     write(tmp_path / "SZVAV.csv")
-    (tmp_path / "causes.json").write_text(json.dumps(CAUSES))
     return tmp_path
 
 
@@ -69,6 +69,19 @@ def test_days_are_recordings(folder):
     assert notes == {"padded_names": 1, "failed_cells": 1, "gaps": 1, "no_causes": 1}
 
 
+def test_days_without_a_label_are_not_learnt_from(folder):
+    write(folder / "SZVAV.csv", dict(sorted({**DAYS, 9: "", 10: -999}.items())))
+    dataset = lbnl.load([folder])
+    assert [r.name[-2:] for r in (*dataset.normal, *dataset.test)] == ["06", "08", "07", "11"]
+    (note,) = (note for note in dataset.notes if "left out" in note.text)
+    assert note.text == "Days of SZVAV.csv without a label, left out: 2."
+
+
+def test_the_only_file_needs_no_name_in_the_list(folder):
+    (folder / "causes.json").write_text(wrong(file=None))
+    assert lbnl.load([folder]).test[0].category == "damper stuck"
+
+
 def wrong(**parts):
     return json.dumps([{**CAUSES[0], **parts}])
 
@@ -76,13 +89,24 @@ def wrong(**parts):
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda f: write(f / "SZVAV.csv", {6: 0, 7: 0}), "No day with a fault was found"),
+        (lambda f: write(f / "SZVAV.csv", {6: 0, 8: 0}, known=()), "No day with a fault was found"),
         (lambda f: write(f / "SZVAV.csv", {6: 1, 7: 1}), "No day without a fault was found"),
         (
             lambda f: write(f / "SZVAV.csv", header=HEADER.replace("Ground", "My")),
             "is not a file of the LBNL inventory: it lacks the columns Fault Detection Ground Tr",
         ),
-        (lambda f: (f / "causes.json").write_text(wrong(signals=["x"])), "which is no signal of"),
+        (
+            lambda f: (f / "causes.json").write_text(wrong(signals=["x"])),
+            "names x of SZVAV.csv, which has no such",
+        ),
+        (
+            lambda f: (f / "causes.json").write_text(wrong(start="9/8/2017 0:00")),
+            "of SZVAV.csv on 2017-09-08, which has no row labelled faulty",
+        ),
+        (
+            lambda f: (f / "causes.json").write_text(json.dumps([*CAUSES, *CAUSES])),
+            "a fault of SZVAV.csv on 2017-09-07, twice",
+        ),
         (lambda f: (f / "causes.json").write_text(wrong(start=3)), "no time such as 9/18/2017"),
     ],
 )

@@ -29,6 +29,7 @@ def write(path, kinds, dead=(), constant=(), **more):
     columns["class"] = [None if np.isnan(kind) else float(kind) for kind in classes]
     columns |= {name: [value] * len(classes) for name, value in more.items()}
     schema = {"timestamp": pl.Datetime("us"), **dict.fromkeys(three_w.SIGNALS, pl.Float64)}
+    schema = {name: kind for name, kind in schema.items() if name not in more}
     path.parent.mkdir(exist_ok=True)
     pl.DataFrame(columns, schema_overrides=schema).write_parquet(path)
     return path
@@ -43,6 +44,10 @@ CAUSES = [
         "file": "events/2_WELL-00003_20170201020207.parquet",
     }
 ]
+
+
+def causes(folder, more=(), **parts):
+    (folder / "causes.json").write_text(json.dumps([{**CAUSES[0], **parts}, *more]))
 
 
 @pytest.fixture
@@ -126,7 +131,19 @@ def test_without_a_list_of_causes_events_name_no_signals(folder):
             lambda f: write(f / "normal" / "WELL-00001_20170209020207.parquet", [(NAN, 30)]),
             "No row of WELL-00001_20170209020207.parquet is labelled",
         ),
+        (
+            lambda f: write(f / "normal" / "WELL-00001_20170209020207.parquet", [(-999, 30)]),
+            "No row of WELL-00001_20170209020207.parquet is labelled",
+        ),
+        (
+            lambda f: write(f / "normal" / "WELL-00001_20170209020207.parquet", [(0, 30)], QGL="x"),
+            "WELL-00001_20170209020207.parquet holds no numbers in QGL",
+        ),
         (lambda f: (f / "causes.json").write_text("{"), "'causes.json' is not JSON"),
+        (lambda f: causes(f, signals=["P-XYZ"]), "causes.json names P-XYZ of 2_WELL-00003_"),
+        (lambda f: causes(f, signals=["QGL"], more=CAUSES), "2 different lists of signals for its"),
+        (lambda f: causes(f, file="WELL-00001_20170202020207.parquet"), "no row of it is labelled"),
+        (lambda f: causes(f, file=None), "not say of which of 4 recordings the event '2' is"),
     ],
 )
 def test_wrong_files_get_one_clear_sentence(folder, spoil, words):
