@@ -98,5 +98,13 @@ def _notes(test: Sequence[Recording]) -> tuple[Note, ...]:
     )
     events = {event.name for recording in test for event in recording.events if not event.signals}
     unknown = f"Faults of which no tag is known: {listing(sorted(events))}."
-    notes = (Note("operating_points", len(test), points), Note("no_causes", len(events), unknown))
+    learnt = (
+        "The recordings to learn from are parts of those to watch: judge a model of one recording "
+        "by the others, or learn from the others."
+    )
+    notes = (
+        Note("operating_points", len(test), points),
+        Note("learnt_part", len(test), learnt),
+        Note("no_causes", len(events), unknown),
+    )
     return tuple(note for note in notes if note.count)
