@@ -59,6 +59,7 @@ def plant_of(model: NormalModel) -> dict[str, Any]:
     ]
     return {
         "every": model.preprocessing.every,
+        "tick": model.tick,
         "interval": model.interval,
         "max_lag": model.preprocessing.max_lag,
         "preset": model.preset,

@@ -81,6 +81,7 @@ class Plant(_Body):
     clock: Clock = Field(description="What times count; the status says if that changes.")
     source: str
     every: float = Field(description="Seconds of a tick.")
+    tick: str = Field(description="The same for people, e.g. `20 rows of 499 ms`.")
     interval: float = Field(description="Seconds between two rows.")
     max_lag: int
     preset: str

@@ -39,7 +39,7 @@ export function mount(panel, model) {
   const facts = [
     ["learnt", format.wallTime(origin.created)],
     ["rows", format.count(origin.rows)],
-    ["ticks", `${format.count(origin.ticks)} of ${format.duration(plant.every)}`],
+    ["ticks", `${format.count(origin.ticks)}, each of ${plant.tick}`],
     ["windows", format.count(origin.windows)],
     ["from", format.clockTime(origin.first, { date: true })],
     ["to", format.clockTime(origin.last, { date: true })],
