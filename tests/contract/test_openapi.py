@@ -36,6 +36,8 @@ CHECKS: dict[str, Any] = {
 EXCEPT: list[dict[str, Any]] = [
     # That only shelving needs seconds cannot be said in a schema.
     {"include-path": ACT, "checks": {"positive_data_acceptance": {"enabled": False}}},
+    # Neither can that bytes must hold a table: a PDF is refused.
+    {"include-path": "/api/replays", "checks": {"positive_data_acceptance": {"enabled": False}}},
     # What is posted there is taken for an action.
     {
         "include-path-regex": "/(course|report)$",
