@@ -278,6 +278,8 @@ def interval_tables(cells: Mapping[tuple[str, str, float], Cell], part: str) -> 
             cell = cells.get((row, column, factor))
             line.append(NONE if cell is None else _f1_and_on(cell))
         lines.append(line)
+    if not lines:
+        return "\n\n".join([*texts, "In every column a tick is a row: none is shorter or longer."])
     head = ["column", "detector", "chosen tick", "half", "chosen", "twice"]
     return "\n\n".join([*texts, "F1, normal time under alarm:", table(head, lines)])
 

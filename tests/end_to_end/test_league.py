@@ -175,12 +175,29 @@ def test_the_program_prints_and_resumes(cases, tmp_path, monkeypatch, capsys):
     assert "`plain`" in shown.out
     assert "[2/2" in shown.err
     assert "No page was written" in shown.err
-    for kind in ("--ablate", "--intervals", "--limits"):
+    for kind, words in (
+        ("--ablate", "| without guards |"),
+        ("--intervals", "In every column a tick is a row"),
+        ("--limits", "| small | `plain` |"),
+    ):
         monkeypatch.setattr(
             "sys.argv", ["league", *options[:2], "--detectors", "plain", *options[4:], kind]
         )
         main()
-        assert "small" in capsys.readouterr().out
+        assert words in capsys.readouterr().out
+
+
+def test_intervals_are_moved_where_a_tick_is_more_than_a_row(cases, tmp_path, monkeypatch, capsys):
+    (case,) = cases
+    longer = [replace(case, split=replace(case.split, every=2.0))]
+    monkeypatch.setitem(COLUMNS, "small", column_of(longer))
+    options = ["--only", "small", "--detectors", "plain", "--report", "--cells", str(tmp_path)]
+    monkeypatch.setattr("sys.argv", ["league", *options, "--jobs", "1", "--intervals"])
+    main()
+    (line,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("| small"))
+    assert line.startswith("| small | `plain` | 2 s |")
+    assert len(line.split(" | ")) == 6
+    assert "–" not in line
 
 
 @pytest.mark.parametrize(
