@@ -58,14 +58,17 @@ class UnknownNameError(CausewatchError):
         What the name was meant to be, e.g. ``"signal"``.
     available
         The names that would have worked.
+    where
+        The file in which it was looked for.
     """
 
-    def __init__(self, name: str, kind: str, available: Iterable[str]) -> None:
+    def __init__(self, name: str, kind: str, available: Iterable[str], where: str = "") -> None:
         names = list(available)
         close = get_close_matches(name, names, n=3)
         hint = f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
         super().__init__(
-            f"There is no {kind} {shorten(name)!r}.{hint} Available: {listing(names)}."
+            f"There is no {kind} {shorten(name)!r}{f' in {where}' if where else ''}.{hint}"
+            f" Available: {listing(names)}."
         )
 
 
@@ -104,6 +107,11 @@ def phrases(found: Sequence[str], most: int = MOST_NAMES) -> str:
         return "none"
     shown = ", ".join(found[:most])
     return shown if len(found) <= most else f"{shown} and {len(found) - most} more"
+
+
+def plural(count: int, word: str) -> str:
+    """``1 signal``, ``2 signals``, ``12,000 rows``."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def quoted(name: str) -> str:

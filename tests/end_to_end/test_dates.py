@@ -54,7 +54,7 @@ CASES = [("later", "2009-05-08", ""), ("other", "2009-12-25", "day first"),
 def test_learning_remembers_the_dates_of_the_file_that_tells(folder):
     origin = cw.load(folder / "m.cwm").provenance
     assert (origin.first, origin.last) == ("2009-04-11T00:00:00", "2009-04-14T00:14:59")
-    assert origin.writing == cw.data.Writing("Timestamp", "month first", ",", ".")
+    assert origin.writing == cw.data.Writing("Timestamp", "month first", ",", ".", date_sign="/")
 
 
 @pytest.mark.parametrize(("name", "day", "says"), CASES)
@@ -92,7 +92,7 @@ def test_every_command_reads_a_later_file_alike(folder, name, day, says, tmp_pat
 
 def _check(text, says):
     assert ("are written day first" in text) == bool(says)
-    assert text.count("If that is wrong, give the time format") == bool(says)
+    assert text.count("If that is wrong, ") == bool(says)
 
 
 def test_what_the_user_says_goes_first(folder, tmp_path):
@@ -100,3 +100,12 @@ def test_what_the_user_says_goes_first(folder, tmp_path):
     options = ["--scores", str(scores), "--time-format", "%d/%m/%Y %H:%M:%S"]
     assert main(["watch", str(folder / "m.cwm"), str(folder / "later.csv"), *options]) == 0
     assert scores.read_text().splitlines()[1].startswith("2009-08-05T00:00:")
+
+
+@pytest.mark.parametrize(("name", "day", "says"), CASES)
+def test_an_update_says_how_a_file_that_differs_was_read(folder, name, day, says, tmp_path, capsys):
+    arguments = ["learn", str(folder / f"{name}.csv"), "--update", str(folder / "m.cwm")]
+    main([*arguments, "--out", str(tmp_path / "new.cwm")])
+    _check(capsys.readouterr().err, says)
+    main([*arguments, "--out", str(tmp_path / "again.cwm"), "--json"])
+    _check(" ".join(json.loads(capsys.readouterr().out)["notes"]), says)

@@ -92,6 +92,13 @@ def run() -> NoReturn:
     sys.exit(code)
 
 
+PLAIN_WORDS = {
+    "Input should be a valid integer, unable to parse string as an integer": "write a whole number",
+    "Input should be a valid number, unable to parse string as a number": "write a number",
+}
+"""What is said in place of the words of the library that reads the arguments."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and say how it went.
 
@@ -159,7 +166,10 @@ def _usage(error: Any) -> str:
     """What is wrong with the arguments, and where to read what would be right."""
     context = getattr(error, "ctx", None)
     place = context.command_path if context is not None else "causewatch"
-    return f"{error.format_message().rstrip('.')}; see '{place} --help'."
+    message = error.format_message().rstrip(".")
+    for words, plain in PLAIN_WORDS.items():
+        message = message.replace(words, plain)
+    return f"{message}; see '{place} --help'."
 
 
 def _print_version(wanted: bool) -> None:

@@ -145,8 +145,8 @@ def compare(
         tables = {
             name: on_clock(table, learnt.clock, learnt.interval) for name, table in tables.items()
         }
-        recordings = with_truth(tables, truth)
-        notes = [*doubts(recordings), *notes]
+        recordings = with_truth(tables, truth, notes.append)
+        notes = [*doubts(recordings, labels=labels is not None), *notes]
         split = make_split(
             [learnt],
             every=None if every == "auto" else parse_duration(every),

@@ -13,7 +13,7 @@ import typer
 
 from causewatch.cli.options import Force, Json, Verbose
 from causewatch.cli.output import print_json, progress, refuse_existing, shown
-from causewatch.errors import SettingError, UnknownNameError
+from causewatch.errors import SettingError, UnknownNameError, plural
 from causewatch.files import write_atomically
 
 if TYPE_CHECKING:
@@ -225,10 +225,10 @@ def _print(loaded: Dataset, written: list[Path]) -> None:
         print(f"{title}:{'' if recordings else ' nothing'}")
         for recording in recordings[:MOST_SHOWN]:
             facts = _describe(recording)
-            events = f", {_count(facts['events'], 'event')}" if facts["events"] else ""
+            events = f", {plural(facts['events'], 'event')}" if facts["events"] else ""
             print(
                 f"  {shown(recording.name)}: {facts['rows']:,} rows, "
-                f"{_count(facts['signals'], 'signal')}, "
+                f"{plural(facts['signals'], 'signal')}, "
                 f"{facts['from']} to {facts['to']}{events}"
             )
         if len(recordings) > MOST_SHOWN:
@@ -239,7 +239,3 @@ def _print(loaded: Dataset, written: list[Path]) -> None:
         more = len(written) - MOST_SHOWN
         paths = ", ".join(str(path) for path in written[:MOST_SHOWN])
         print(f"Wrote {paths}{f' and {more} more' if more > 0 else ''}.")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

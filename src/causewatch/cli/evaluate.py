@@ -143,8 +143,8 @@ def evaluate(
         tables = {
             name: on_clock(table, known.clock, known.interval) for name, table in tables.items()
         }
-        recordings = with_truth(tables, truth)
-        notes = [*doubts(recordings), *notes]
+        recordings = with_truth(tables, truth, notes.append)
+        notes = [*doubts(recordings, labels=labels is not None), *notes]
         verdicts = [watch(known, one.table, progress=_named(tell, one.name)) for one in recordings]
         card = report_card(recordings, verdicts, grace=late, signals=len(signals))
         moved = list(sweep(known, recordings, factors, grace=late, progress=tell))

@@ -9,7 +9,7 @@ import typer
 
 from causewatch.cli.detect_summary import detectability_dicts, print_detectability
 from causewatch.cli.options import Force, Json, Verbose
-from causewatch.cli.output import print_json, progress_of, refuse_existing
+from causewatch.cli.output import complain, print_json, progress_of, refuse_existing
 from causewatch.cli.summary import (
     console,
     model_dict,
@@ -17,7 +17,13 @@ from causewatch.cli.summary import (
     print_links,
     print_model,
 )
-from causewatch.cli.update import check_paths, print_update, update_dict, update_model
+from causewatch.cli.update import (
+    check_paths,
+    doubts_of,
+    print_update,
+    update_dict,
+    update_model,
+)
 from causewatch.errors import SettingError, listing, shorten
 
 __all__ = ["register"]
@@ -252,6 +258,8 @@ def _update(
     if as_json:
         print_json({"model": str(out) if result.accepted else None} | update_dict(result))
     else:
+        for sentence in doubts_of(result):
+            complain(sentence)
         print_update(result, console())
         if result.accepted:
             print(f"Saved      {out}")

@@ -71,7 +71,8 @@ def plant(
             "--attacks-per-day",
             metavar="N",
             help="Draw about N a day at random from --attacks, a few for a plant of which most"
-            " hours are normal; with --life, outside the stages in which something changed last.",
+            " hours are normal; with --life, outside the stages in which something changed last,"
+            " and at least one after each change.",
             show_default="every attack named once",
         ),
     ] = None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from causewatch.model.updating import UpdateResult
 
-__all__ = ["check_paths", "print_update", "update_dict", "update_model"]
+__all__ = ["check_paths", "doubts_of", "print_update", "update_dict", "update_model"]
 
 Tell = Callable[[str, float | None], None]
 MOST_SIGNALS = 5
@@ -55,12 +55,20 @@ def update_model(
     return result
 
 
+def doubts_of(result: UpdateResult) -> list[str]:
+    """What a user must know about how the times of the new recording were read, as sentences."""
+    from causewatch.data.day_order import DOUBTS
+
+    return [finding.text for finding in result.candidate.report if finding.kind in DOUBTS]
+
+
 def update_dict(result: UpdateResult) -> dict[str, Any]:
     """Plain data about the comparison, for ``--json``."""
     found = result.comparison
     return {
         "accepted": result.accepted,
         "reasons": list(result.reasons),
+        "notes": doubts_of(result),
         "compared_ticks": found.ticks,
         "error_growth": found.growth,
         "above_limit": {"before": found.above_before, "after": found.above_after},

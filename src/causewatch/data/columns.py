@@ -93,7 +93,7 @@ def find_time(
     """
     time = time if time is not None else raw.time_hint
     if time is not None and time not in head.columns:
-        raise UnknownNameError(time, "column", head.columns)
+        raise UnknownNameError(time, "column", head.columns, raw.name)
     if usual is not None and time_format is None:
         as_usual = _as_usual(raw, head, time, ignore, usual)
         if as_usual is not None:
@@ -131,6 +131,7 @@ def writing_of(raw: RawTable, time: TimeColumn | None) -> Writing:
         separator=raw.separator,
         decimal=None if raw.separator is None else raw.decimal,
         guessed=time is not None and time.guessed,
+        date_sign=form.sign if isinstance(form, TextTimes) else None,
     )
 
 

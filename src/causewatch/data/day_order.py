@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from causewatch.data.columns import MOSTLY_TIMES, TimeColumn
 from causewatch.data.notes import Tally
 from causewatch.data.raw import RawTable
-from causewatch.data.times import TextTimes, detect_format
+from causewatch.data.times import DAY, TextTimes, detect_format
 from causewatch.data.writing import Order, Writing
 from causewatch.errors import shorten
 
@@ -19,6 +21,7 @@ __all__ = [
     "DOUBTS",
     "agreed",
     "contrary",
+    "format_of",
     "is_open",
     "order_of",
     "other_order",
@@ -27,10 +30,20 @@ __all__ = [
 ]
 
 CONTRARY = "contrary_orders"
-DOUBTS = ("day_or_month_first", "other_order", CONTRARY)
+DOUBTS = ("day_or_month_first", "other_order", "usual_order", CONTRARY)
 """Kinds of notes about day and month that a user must see."""
 
-_EXAMPLE = {"day first": "%d/%m/%Y %H:%M:%S", "month first": "%m/%d/%Y %H:%M:%S"}
+FEW_DATES = 3
+"""Dates that speak against what is usual are stray if they are fewer than this, and far away."""
+
+FAR = 3.0
+"""Stray dates make the way through all times longer than so many times that of the others."""
+
+_CELL = re.compile(
+    r"\s*\d{1,2}(?P<sign>[-/.])\d{1,2}[-/.](?P<year>\d+)"
+    r"(?:(?P<gap>[Tt]|\s+)\d{1,2}(?P<minute>:\d+)?(?P<second>:\d+)?"
+    r"(?P<fraction>[.,]\d+)?(?P<half>\s*[AaPp][Mm])?)?(?P<zone>\s*(?:Z|z|UTC|GMT|[+-]\d.*))?\s*"
+)
 
 
 def order_of(time: TimeColumn | None) -> Order | None:
@@ -82,8 +95,9 @@ def settle(
 ) -> TimeColumn | None:
     """A column of times whose day and month are told apart as well as can be.
 
-    A file that tells them apart itself is read as it says; a note says so if that is not usual. For
-    one that does not, the other files of the run decide, then what is usual.
+    A file that tells them apart itself is read as it says; a note says so if that is not usual. A
+    few stray dates do not tell. For a file that does not, the other files of the run decide, then
+    what is usual, if its dates are written with the same sign.
 
     Parameters
     ----------
@@ -99,24 +113,60 @@ def settle(
     order = order_of(time)
     if time is None or order is None:
         return time
-    expected = None if usual is None else usual.order
+    expected = _expected(time, usual)
     why = ", as only that makes them steady"
+    if not time.guessed and _is_stray(time.cells(head), time, expected):
+        assert expected is not None
+        return _in_order(time, expected, guessed=False)
     if time.guessed:
-        own = told_by(raw, time)
+        own = told_by(raw, head, time, usual)
         other = run() if own is None else None
         told = own or other or expected
         if told is None:
-            _note_guess(raw, tally)
+            _note_guess(raw, head, time, "", tally)
             return time
         time, order = _in_order(time, told, guessed=own is None and other is None), told
         why = ", as other files tell" if other else why
+        if time.guessed:
+            _note_guess(raw, head, time, ", as other recordings of this plant are written", tally)
     if expected is not None and expected != order:
         _note_other(raw, head, time, expected, why, tally)
     return time
 
 
-def told_by(raw: RawTable, time: TimeColumn) -> Order | None:
-    """What the rows of a whole file tell, where its first rows leave it open."""
+def _expected(time: TimeColumn, usual: Writing | None) -> Order | None:
+    """The usual order of dates with such a sign between day and month."""
+    if usual is None:
+        return None
+    assert isinstance(time.format, TextTimes)
+    known = usual.date_sign is not None and time.format.sign is not None
+    return None if known and usual.date_sign != time.format.sign else usual.order
+
+
+def _is_stray(cells: pl.Series, time: TimeColumn, expected: Order | None) -> bool:
+    """Whether only a few dates, far from all others, speak against the expected order."""
+    if expected is None or expected == order_of(time):
+        return False
+    as_said = time.format.parse(cells)
+    as_usual = _in_order(time, expected, guessed=False).format.parse(cells)
+    against = as_said.ok & ~as_usual.ok
+    dates = np.unique(as_said.ns[against] // DAY)
+    few = 0 < len(dates) < FEW_DATES and 2 * int(against.sum()) < len(cells)
+    return few and as_said.path > FAR * as_usual.path
+
+
+def told_by(
+    raw: RawTable, head: pl.DataFrame, time: TimeColumn, usual: Writing | None
+) -> Order | None:
+    """What a file itself tells: its first rows or, where they leave it open, the later ones.
+
+    A few stray dates do not tell that the order is not the usual one.
+    """
+    if order_of(time) is None:
+        return None
+    expected = _expected(time, usual)
+    if not time.guessed:
+        return None if _is_stray(time.cells(head), time, expected) else order_of(time)
     before: pl.Series | None = None
     for frame in raw.blocks(time.columns, Tally()):
         cells = time.cells(frame)
@@ -126,7 +176,9 @@ def told_by(raw: RawTable, time: TimeColumn) -> Order | None:
             cells if before is None else pl.concat([before, cells]), "", raw.decimal
         )
         if form is not None and not guessed:
-            return order_of(TimeColumn(time.columns, form))
+            column = TimeColumn(time.columns, form)
+            if not _is_stray(cells, column, expected):
+                return order_of(column)
         before = cells.tail(1)
     return None
 
@@ -142,9 +194,37 @@ def contrary(name: str, cells: pl.Series, time: TimeColumn) -> str:
         return ""
     return (
         f"The rows of {name} were read {order}, but {shorten(str(right[0]))!r} cannot be: rows"
-        " like it are left out, and others may be on wrong days. Give the time format, e.g. "
-        f"{_EXAMPLE[other_order(order)]!r}."
+        f" like it are left out. If all are written {other_order(order)}, others are on wrong days:"
+        f" give {_option(right[0], other_order(order))}."
     )
+
+
+def format_of(cell: str, order: Order) -> str:
+    """The strptime format of a time such as `cell`, whose day and month are in this order.
+
+    >>> format_of("5/8/2009 3:00", "month first")
+    '%m/%d/%Y %H:%M'
+    """
+    parts = _CELL.fullmatch(cell)
+    if parts is None:
+        return "%d/%m/%Y %H:%M:%S" if order == "day first" else "%m/%d/%Y %H:%M:%S"
+    first, second = ("%d", "%m") if order == "day first" else ("%m", "%d")
+    form = f"{first}{parts['sign']}{second}{parts['sign']}"
+    form += "%Y" if len(parts["year"]) == 4 else "%y"
+    if parts["gap"]:
+        form += parts["gap"] + ("%I" if parts["half"] else "%H")
+        form += (":%M" if parts["minute"] else "") + (":%S" if parts["second"] else "")
+        if fraction := parts["fraction"]:
+            form += "%.f" if fraction[0] == "." else f",%{len(fraction) - 1}f"
+        if half := parts["half"]:
+            form += half[:-2] + "%p"
+    if zone := parts["zone"]:
+        form += " " * (len(zone) - len(zone.lstrip())) + "%z"
+    return form
+
+
+def _option(cell: object, order: Order) -> str:
+    return f"--time-format {format_of(str(cell), order)!r}"
 
 
 def _in_order(time: TimeColumn, order: Order, *, guessed: bool) -> TimeColumn:
@@ -152,11 +232,17 @@ def _in_order(time: TimeColumn, order: Order, *, guessed: bool) -> TimeColumn:
     return replace(time, format=replace(time.format, layout=order), guessed=guessed)
 
 
-def _note_guess(raw: RawTable, tally: Tally) -> None:
+def _note_guess(
+    raw: RawTable, head: pl.DataFrame, time: TimeColumn, why: str, tally: Tally
+) -> None:
+    order = order_of(time)
+    assert order is not None
+    cells = time.cells(head)
+    cells = cells.filter(pl.Series(time.format.parse(cells).ok))
     tally.add(
-        "day_or_month_first",
-        f"The times of {raw.name} do not tell day and month apart and were read day first; give "
-        f"the time format (e.g. {_EXAMPLE['month first']!r}) if that is wrong.",
+        "usual_order" if why else "day_or_month_first",
+        f"The times of {raw.name} do not tell day and month apart and were read {order}{why}; give "
+        f"{_option(cells[0], other_order(order))} if that is wrong.",
         about=raw.name,
     )
 
@@ -167,16 +253,18 @@ def _note_other(
     order = order_of(time)
     assert order is not None
     cells = time.cells(head)
-    wrong = cells.filter(
+    cells = cells.filter(pl.Series(time.format.parse(cells).ok))
+    against = cells.filter(
         pl.Series(~_in_order(time, expected, guessed=False).format.parse(cells).ok)
     )
-    wrong = wrong.filter(pl.Series(time.format.parse(wrong).ok)) if len(wrong) else wrong
-    if len(wrong):
-        why = f" ({shorten(str(wrong[0]))!r})"
+    remedy = f"give {_option(cells[0], expected)}"
+    if len(against):
+        cell = shorten(str(against[0]))
+        why = f" ({cell!r})"
+        remedy = f"rows such as {cell!r} are, too: correct them, and {remedy}"
     tally.add(
         "other_order",
-        f"The times of {raw.name} are written {order}{why}, but those of earlier recordings of this"
-        f" plant {expected}; they were read {order}. If that is wrong, give the time format, e.g. "
-        f"{_EXAMPLE[expected]!r}.",
+        f"The times of {raw.name} are written {order}{why}, but those of other recordings of this"
+        f" plant {expected}; they were read {order}. If that is wrong, {remedy}.",
         about=raw.name,
     )

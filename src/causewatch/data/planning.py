@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from causewatch.data.columns import TimeColumn, choose_signals, find_time, writing_of
-from causewatch.data.day_order import CONTRARY, agreed, is_open, order_of, settle, told_by
+from causewatch.data.day_order import CONTRARY, agreed, is_open, settle, told_by
 from causewatch.data.long import is_long, read_long
 from causewatch.data.notes import Tally
 from causewatch.data.opened import OpenedTable
@@ -69,10 +69,11 @@ class _Run:
         for raw in self._raws:
             if not set(self._raws[0].columns) <= set(raw.columns):
                 continue
-            column = self._column(raw, raw.head(), None)
-            order = order_of(column)
-            if column is not None and column.guessed:
-                order = told_by(raw, column)
+            head = raw.head()
+            column = self._column(raw, head, None)
+            if column is None:
+                continue
+            order = told_by(raw, head, column, self._options.usual)
             if order is not None:
                 orders[raw.name] = order
         self._order, contradiction = agreed(orders)
@@ -107,7 +108,7 @@ def plan_tables(raws: list[RawTable], options: Options, tally: Tally) -> OpenedT
     first = raws[0]
     for name in (*options.ignore, *((options.labels,) if options.labels else ())):
         if name not in first.columns:
-            raise UnknownNameError(name, "column", first.columns)
+            raise UnknownNameError(name, "column", first.columns, first.name)
     head = first.head()
     time = run.find(first, head)
     if time is None:

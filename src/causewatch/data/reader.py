@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from causewatch.data.cells import read_labels, read_numbers
 from causewatch.data.columns import TimeColumn
+from causewatch.data.day_order import contrary
 from causewatch.data.notes import Tally
 from causewatch.data.order import GAP, Orderer, Pace
 from causewatch.data.raw import RawTable
@@ -23,7 +24,10 @@ MOST_BACK = 0.2
 """Share of steps back in time above which a table is refused."""
 
 FEW_BAD_TIMES = 0.001
-"""Rows with an unreadable time are dropped if they are less than this share, else an error."""
+"""Rows with an unreadable time are dropped if they are at most this share, else an error."""
+
+STRAY_ROWS, STRAY_SHARE = 2, 0.01
+"""So many are dropped of short recordings, too, if they are at most this share."""
 
 Floats = NDArray[np.float64]
 
@@ -107,7 +111,7 @@ class _Converter:
         self._offset = first_row
         self.rows = 0
         self._bad_times = 0
-        self._first_bad = ""
+        self._first_bad = self._contrary = ""
         self._dropped_last = False
 
     def convert(self, frame: pl.DataFrame) -> Piece:
@@ -153,7 +157,8 @@ class _Converter:
 
     def check_times(self) -> None:
         """Raise if more than a handful of times could not be read."""
-        if self._bad_times > FEW_BAD_TIMES * self.rows:
+        few = max(FEW_BAD_TIMES * self.rows, min(STRAY_ROWS, STRAY_SHARE * self.rows))
+        if self._bad_times > few:
             message = f"{self._first_bad}; correct it, or give the time column and time format."
             raise TableError(message)
         self._tally.add(
@@ -163,6 +168,8 @@ class _Converter:
             self._bad_times,
             self._plan.raw.name,
         )
+        if self._contrary:
+            self._tally.add("other_order", self._contrary, about=self._plan.raw.name)
 
     def _numbers(self, cells: pl.Series) -> Floats:
         column = cells.name
@@ -193,6 +200,9 @@ class _Converter:
             names = "', '".join(shorten(column) for column in self._plan.time.columns)
             self._first_bad = f"{where}: {shorten(cell)!r} in column '{names}' is not a time"
         self._bad_times += int(bad.sum())
+        if not self._contrary:
+            cells = self._plan.time.cells(frame).filter(pl.Series(bad))
+            self._contrary = contrary(self._plan.raw.name, cells, self._plan.time)
 
     def _place(self, rows: NDArray[np.bool_]) -> str:
         found = int(np.argmax(rows)) if rows.any() else 0

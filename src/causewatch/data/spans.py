@@ -77,7 +77,7 @@ def lasting(seconds: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration for people, in the largest unit that keeps it short.
+    """A duration for people, in the largest unit that keeps it short, else in two units.
 
     >>> format_duration(180)
     '3 min'
@@ -85,18 +85,21 @@ def format_duration(seconds: float) -> str:
     '10 ms'
     >>> format_duration(50_000)
     '13 h 53 min'
+    >>> format_duration(5522), format_duration(600_000)
+    ('1 h 32 min', '6 d 23 h')
     """
     if seconds < 0:
         return "-" + format_duration(-seconds)
     seconds = float(f"{seconds:.8g}")  # three times a third of a second is a second
-    if seconds >= 10_000 and not any(
-        float(f"{seconds / size:.3g}") * size == seconds for size in (86400.0, 3600.0, 60.0)
+    if seconds >= 1000 and not any(
+        seconds < 1000 * size and float(f"{seconds / size:.3g}") * size == seconds
+        for size in (86400.0, 3600.0, 60.0)
     ):
         return _in_two_units(seconds)
     for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):
         amount = seconds / size
         if amount >= 1 and (unit in ("s", "ms") or float(f"{amount:.3g}") * size == seconds):
-            return f"{amount:.3g} {unit}" if amount < 1000 else f"{amount:.0f} {unit}"
+            return f"{float(f'{amount:.3g}'):g} {unit}"
     return f"{seconds / 1e-6:.3g} µs" if seconds else "0 s"
 
 
@@ -253,7 +256,7 @@ def _checked(span: Span) -> Span:
         clock = kinds.pop()
         low, high = span.bounds(clock)
         if low >= high:
-            message = f"The span {shorten(text)!r} ends before it begins."
+            message = f"The end of the span {shorten(text)!r} is not after its start."
             raise SettingError(message)
     return span
 

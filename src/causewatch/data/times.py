@@ -15,6 +15,7 @@ from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.errors import SettingError
 
 __all__ = [
+    "DAY",
     "ClockTimes",
     "CustomTimes",
     "NumberTimes",
@@ -82,6 +83,11 @@ class Times:
         """Which part of the cells is a time."""
         return float(np.mean(self.ok)) if len(self.ok) else 0.0
 
+    @property
+    def path(self) -> float:
+        """Sum of all steps, forward and back: the smaller, the steadier."""
+        return float(np.abs(np.diff(self.ns[self.ok]).astype(np.float64)).sum())
+
 
 class TimeFormat(Protocol):
     """One way of writing times."""
@@ -96,10 +102,14 @@ class TimeFormat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TextTimes:
-    """Dates with or without a time of day, in one of the usual layouts."""
+    """Dates with or without a time of day, in one of the usual layouts.
+
+    `sign` is what stands between day and month, as far as it is known.
+    """
 
     layout: Layout
     zoned: bool = False
+    sign: str | None = None
 
     @property
     def clock(self) -> Clock:
@@ -258,19 +268,17 @@ def detect_format(cells: pl.Series, name: str, decimal: str) -> tuple[TimeFormat
 def _day_or_month_first(cells: pl.Series) -> tuple[TimeFormat, bool]:
     """Tell ``28/12/2015`` from ``12/28/2015``: by what is valid, else by the steadier times."""
     zoned = _is_zoned(cells, "day first")
-    day_first, month_first = TextTimes("day first", zoned), TextTimes("month first", zoned)
+    signs = cells.str.extract(r"^\d{1,2}([-/.])").drop_nulls().value_counts(sort=True)
+    sign = None if signs.is_empty() else str(signs[0, 0])
+    day_first = TextTimes("day first", zoned, sign)
+    month_first = TextTimes("month first", zoned, sign)
     by_day, by_month = day_first.parse(cells), month_first.parse(cells)
     if by_day.ok.sum() != by_month.ok.sum():
         return (day_first if by_day.ok.sum() > by_month.ok.sum() else month_first), False
-    day_path, month_path = _path(by_day), _path(by_month)
+    day_path, month_path = by_day.path, by_month.path
     if day_path != month_path:
         return (day_first if day_path < month_path else month_first), False
     return day_first, True
-
-
-def _path(times: Times) -> float:
-    """Sum of all steps, forward and back: the smaller, the steadier."""
-    return float(np.abs(np.diff(times.ns[times.ok]).astype(np.float64)).sum())
 
 
 def _number_format(cells: pl.Series, name: str, decimal: str) -> NumberTimes | None:

@@ -34,6 +34,8 @@ class Writing:
         Signs between columns and before decimals; None if the recording is no text file.
     guessed
         Whether the recording itself does not tell day and month apart.
+    date_sign
+        Sign between day and month; None if it is not known.
     """
 
     time: str | None = None
@@ -41,6 +43,7 @@ class Writing:
     separator: str | None = None
     decimal: str | None = None
     guessed: bool = False
+    date_sign: str | None = None
 
     @property
     def is_custom(self) -> bool:

@@ -6,7 +6,9 @@ Events come from ``causes.json`` where there is one, else from runs of labels. B
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +24,6 @@ from causewatch.data.table import NANOSECONDS, TimeTable, format_time
 from causewatch.errors import (
     CausewatchError,
     SettingError,
-    UnknownNameError,
     listing,
     shorten,
 )
@@ -33,9 +34,13 @@ Ints = NDArray[np.intp]
 
 
 def with_truth(
-    tables: Mapping[str, TimeTable], causes: Sequence[CauseEntry] | None = None
+    tables: Mapping[str, TimeTable],
+    causes: Sequence[CauseEntry] | None = None,
+    warn: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[Recording, ...]:
     """Recordings with their events and labels.
+
+    Events of recordings that are not given, and those without any row that was kept, are left out.
 
     Parameters
     ----------
@@ -44,6 +49,8 @@ def with_truth(
     causes
         What is known to have gone wrong. Without it, every run of labels is an event of unknown
         cause. Labels by row follow from it where a table has none.
+    warn
+        Told which events are left out, in sentences.
     """
     if causes is None:
         for name, table in tables.items():
@@ -61,25 +68,37 @@ def with_truth(
             for name, table in tables.items()
         )
     events: dict[str, list[Event]] = {name: [] for name in tables}
-    for entry in causes:
+    for entry in _of_given(causes, tables, warn):
         name = _file_of(entry, tables)
-        events[name].append(_event(entry, name, tables[name]))
+        event = _event(entry, name, tables[name])
+        if event is None:
+            warn(f"The event {entry.name!r} is left out: {_why_no_row(entry, name)}.")
+        else:
+            events[name].append(event)
     return tuple(
         _recording(name, table, sorted(events[name], key=lambda one: one.start))
         for name, table in tables.items()
     )
 
 
-def doubts(recordings: Sequence[Recording]) -> list[str]:
-    """What makes the truth look wrong, as sentences: it is counted all the same."""
+def doubts(recordings: Sequence[Recording], *, labels: bool = True) -> list[str]:
+    """What makes the truth look wrong, as sentences: it is counted all the same.
+
+    Parameters
+    ----------
+    recordings
+        Recordings with their truth.
+    labels
+        Whether their labels stand in a column; else they follow from the events.
+    """
     said = []
     labelled = inside = both = counted = 0
     for one in recordings:
-        labels = one.table.labels
-        if labels is None:
+        by_row = one.table.labels
+        if by_row is None:
             continue
-        truth, events = labels == 1, event_labels(one.table, one.events) == 1
-        known = np.isfinite(labels)
+        truth, events = by_row == 1, event_labels(one.table, one.events) == 1
+        known = np.isfinite(by_row)
         labelled += int(truth.sum())
         inside += int((events & known).sum())
         both += int((truth & events).sum())
@@ -88,6 +107,8 @@ def doubts(recordings: Sequence[Recording]) -> list[str]:
         said.append(
             "Every row that is counted is labelled anomalous; normal rows are written 0, normal or"
             " false: check the column of labels."
+            if labels
+            else "Every row lies in an event, so no row is normal; check the times of the events."
         )
     if labelled and inside and 2 * both < min(labelled, inside):
         said.append(
@@ -111,25 +132,49 @@ def _recording(name: str, table: TimeTable, events: Sequence[Event]) -> Recordin
     return Recording(Path(name).stem, table, tuple(events))
 
 
+def _of_given(
+    causes: Sequence[CauseEntry], tables: Mapping[str, TimeTable], warn: Callable[[str], None]
+) -> list[CauseEntry]:
+    """The events that may belong to a recording that is given; raises if none does."""
+    given = [entry for entry in causes if _candidates(entry, tables)]
+    absent = [entry for entry in causes if not _candidates(entry, tables)]
+    if absent and not given:
+        first = absent[0]
+        msg = (
+            f"No event belongs to a recording that is given ({listing(tables)}): the event"
+            f" {first.name!r}, e.g., is of {shorten(first.file or '')!r}; give that recording, or"
+            " correct 'file'."
+        )
+        raise SettingError(msg)
+    for file, count in Counter(entry.file or "" for entry in absent).items():
+        events = "1 event of {} is" if count == 1 else f"{count:,} events of {{}} are"
+        warn(f"{events.format(shorten(file))} left out: it is not given.")
+    return given
+
+
+def _candidates(entry: CauseEntry, tables: Mapping[str, TimeTable]) -> list[str]:
+    """The recordings that an event may belong to, by its file."""
+    if entry.file is None:
+        return list(tables)
+    if entry.file in tables:
+        return [entry.file]
+    return [name for name in tables if Path(name).name == Path(entry.file).name]
+
+
 def _file_of(entry: CauseEntry, tables: Mapping[str, TimeTable]) -> str:
     """Which recording an event belongs to."""
-    if entry.file is not None:
-        if entry.file in tables:
-            return entry.file
-        same = [name for name in tables if Path(name).name == Path(entry.file).name]
-        if len(same) == 1:
-            return same[0]
-        raise UnknownNameError(entry.file, "recording", tables)
-    if len(tables) == 1:
-        return next(iter(tables))
-    if isinstance(entry.start, str) and isinstance(entry.end, str):
-        parse_span(f"{entry.start}..{entry.end}")  # what is no time at all is said first
-    found = [name for name, table in tables.items() if _lies_in(entry, table)]
-    if len(found) == 1:
-        return found[0]
+    names = _candidates(entry, tables)
+    if len(names) == 1:
+        return names[0]
+    if entry.file is None:
+        if isinstance(entry.start, str) and isinstance(entry.end, str):
+            parse_span(f"{entry.start}..{entry.end}")  # what is no time at all is said first
+        lies_in = [name for name in names if _lies_in(entry, tables[name])]
+        if len(lies_in) == 1:
+            return lies_in[0]
     msg = (
-        f"The event {entry.name!r} may belong to any of {len(tables)} recordings; give it a"
-        " 'file' with the name of its recording."
+        f"The event {entry.name!r} may belong to any of {len(names)} recordings"
+        f" ({listing(names)}); give it a 'file' with the name of its recording."
     )
     raise SettingError(msg)
 
@@ -144,7 +189,37 @@ def _lies_in(entry: CauseEntry, table: TimeTable) -> bool:
     return bool(len(table)) and int(table.time[0]) <= start <= int(table.time[-1])
 
 
-def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event:
+def _why_no_row(entry: CauseEntry, name: str) -> str:
+    if isinstance(entry.start, int):
+        return f"rows {entry.start} to {entry.end} of {name!r} were all left out when reading"
+    return f"{name!r} has no row from {entry.start} to {entry.end}, or none that could be read"
+
+
+def _check_ends(entry: CauseEntry, name: str, table: TimeTable) -> None:
+    """Raise unless start and end are of one kind that fits the recording, and in order."""
+    about = f"The event {entry.name!r} of {name!r}"
+    if isinstance(entry.start, int) and isinstance(entry.end, int):
+        if entry.end <= entry.start:
+            msg = (
+                f"{about} starts at row {entry.start} and ends at row {entry.end}, which is not"
+                " after it; correct its rows."
+            )
+            raise SettingError(msg)
+    elif isinstance(entry.start, str) and isinstance(entry.end, str):
+        try:
+            parse_span(f"{entry.start}..{entry.end}").bounds(table.clock)
+        except SettingError as error:
+            msg = f"{about}: {error}"
+            if entry.start.isdigit() and entry.end.isdigit():
+                msg = (
+                    f"{about} is from {json.dumps(entry.start)} to {json.dumps(entry.end)}, which"
+                    " are no times; write row numbers without quotation marks."
+                )
+            raise SettingError(msg) from error
+
+
+def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event | None:
+    """An event of a recording; None if no row of it was kept."""
     for signal in entry.signals:
         if signal not in table.signals:
             msg = (
@@ -152,9 +227,12 @@ def _event(entry: CauseEntry, name: str, table: TimeTable) -> Event:
                 f" does not have; it has {listing(table.signals)}."
             )
             raise SettingError(msg)
+    _check_ends(entry, name, table)
     start, end = _bounds(entry, table)
     step = max(1, round(table.interval * NANOSECONDS))
     first, stop = np.searchsorted(table.time, [start, end])
+    if first == stop and (isinstance(entry.start, int) or 0 < first < len(table)):
+        return None
     if first == stop:
         msg = (
             f"The event {entry.name!r} ({entry.start} to {entry.end}) covers no row of {name!r},"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from causewatch.data import Note, TableSource, Writing, format_duration, format_time, parse_span
 from causewatch.detectors import Limits
 from causewatch.discovery import LaggedMoments
-from causewatch.errors import listing
+from causewatch.errors import listing, plural
 from causewatch.graph import CausalGraph
 from causewatch.model.assumptions import nonlinearity_findings, residual_findings
 from causewatch.model.fitting import causes_of, residuals_of
@@ -29,7 +29,6 @@ from causewatch.preprocess import (
     enough_rows,
     quality_findings,
 )
-from causewatch.preprocess.findings import plural
 
 __all__ = ["Taken", "findings_of", "limit_findings", "provenance_of", "start_up_of"]
 

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from causewatch.data.spans import format_duration, format_tick
-from causewatch.errors import UnknownNameError, listing
-from causewatch.preprocess.findings import Finding, number, percent, plural
+from causewatch.errors import UnknownNameError, listing, plural
+from causewatch.preprocess.findings import Finding, number, percent
 
 __all__ = ["nonlinearity_findings", "residual_findings"]
 

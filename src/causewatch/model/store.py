@@ -114,6 +114,7 @@ class _Writing(_Strict):
     separator: Name | None
     decimal: Name | None
     guessed: bool
+    date_sign: Name | None = None
 
 
 class _Provenance(_Strict):

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from scipy import stats
 
 from causewatch.data.table import NANOSECONDS, Clock, format_time
-from causewatch.errors import ModelFileError, shorten
+from causewatch.errors import ModelFileError, plural, shorten
 
 __all__ = [
     "Finding",
@@ -22,7 +22,6 @@ __all__ = [
     "ignore_option",
     "number",
     "percent",
-    "plural",
 ]
 
 Severity = Literal["info", "warning", "problem"]
@@ -160,11 +159,6 @@ def percent(share: float) -> str:
     if 99.9 < value < 100:
         return "more than 99.9 %"
     return f"{value:.1f} %" if value < 10 else f"{value:.0f} %"
-
-
-def plural(count: int, word: str) -> str:
-    """``1 signal``, ``2 signals``, ``12,000 rows``."""
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def enough_rows(

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from causewatch.data import format_duration
 from causewatch.data.table import TimeTable
-from causewatch.errors import NotEnoughDataError, SettingError, listing
-from causewatch.preprocess.findings import plural
+from causewatch.errors import NotEnoughDataError, SettingError, listing, plural
 from causewatch.preprocess.interval import choose_interval, lags_for
 from causewatch.preprocess.paper import paper_choice
 from causewatch.preprocess.survey import SurveyResult

@@ -6,14 +6,13 @@ from collections import defaultdict
 
 from causewatch.data.spans import format_duration
 from causewatch.data.table import NANOSECONDS
-from causewatch.errors import listing
+from causewatch.errors import listing, plural
 from causewatch.preprocess.findings import (
     Finding,
     Period,
     ignore_option,
     number,
     percent,
-    plural,
 )
 from causewatch.preprocess.survey import SignalSummary, SurveyResult
 from causewatch.preprocess.survey_stationarity import stationarity_findings

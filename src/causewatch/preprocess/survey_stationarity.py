@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from causewatch.errors import listing
+from causewatch.errors import listing, plural
 from causewatch.preprocess.findings import (
     Finding,
     Period,
@@ -12,7 +12,6 @@ from causewatch.preprocess.findings import (
     ignore_option,
     number,
     percent,
-    plural,
 )
 from causewatch.preprocess.survey import SurveyResult
 from causewatch.preprocess.survey_course import (

@@ -163,3 +163,19 @@ def test_rows_that_are_counted_have_the_numbers_of_the_file(tmp_path):
     counted = read_table(path)
     assert (counted.time // 10**9).tolist() == kept
     assert (on_clock(counted, "naive", 2.0).time // 10**9).tolist() == [2 * k for k in kept]
+
+
+def test_events_of_another_recording_are_left_out_with_a_note(plant, labelled, capsys):
+    test, causes = labelled
+    other = {"name": "third", "start": 0, "end": 10, "signals": [], "file": "session-1.csv"}
+    causes.write_text(json.dumps([*EVENTS, other]))
+    assert evaluate(plant, test, "--causes", causes, "--json") == 0
+    card = json.loads(capsys.readouterr().out)
+    assert card["events"] == 2
+    assert "1 event of session-1.csv is left out: it is not given." in card["notes"]
+
+
+def test_a_column_of_labels_that_is_not_there_names_the_file(plant, labelled, capsys):
+    assert evaluate(plant, labelled[0], "--labels", "lable") == 2
+    message = "There is no column 'lable' in test.csv. Did you mean 'label'?"
+    assert message in capsys.readouterr().err

@@ -86,7 +86,7 @@ def test_times_as_people_write_them(plant, capsys):
         (["--to", "07:20"], "--to is '07:20', which does not say on which day"),
         (["--from", "2027-01-01"], "has no row in this stretch"),
         (["--from", "17"], "The span '--from 17' does not fit this table"),
-        (["--to", "2026-01-01", "--from", "2026-01-02"], "ends before it begins"),
+        (["--to", "2026-01-01", "--from", "2026-01-02"], "is not after its start"),
         (["--report", "/nowhere/x.html"], "There is no folder"),
     ],
 )

@@ -208,6 +208,8 @@ def test_force_overwrites(tmp_path: Path) -> None:
         (["--rows", "0", "--attacks", "none"], "0 rows"),
         (["--seed", "-1", "--attacks", "none"], "-1"),
         (["--life", "--attacks", "none"], "at least 21,600 rows, but it has 3,000"),
+        (["--attacks-per-day", "3", "--attacks", "none"], "none is named to draw from"),
+        (["--attacks-per-day", "2.5"], "for '--attacks-per-day': write a whole number; see"),
         (["--attacks-per-day", "0"], "0 attacks a day were asked for; give 1 to 13"),
         (["--attacks-per-day", "3"], "needs 6,600"),
         (

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import permutations
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from causewatch.data import Writing, open_table, open_together, read_table, text
+from causewatch.data.day_order import format_of, other_order
 from causewatch.data.table import format_time
+from causewatch.data.times import CustomTimes, TextTimes
 
 DAY, MONTH = "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"
-MONTH_FIRST = Writing("time", "month first", ",", ".")
-DAY_FIRST = Writing("time", "day first", ",", ".")
+MONTH_FIRST = Writing("time", "month first", ",", ".", date_sign="/")
+DAY_FIRST = Writing("time", "day first", ",", ".", date_sign="/")
 
 
 def lines(start, form, rows=4, step=timedelta(minutes=1)):
@@ -30,10 +34,16 @@ def test_what_a_file_leaves_open_is_read_as_usual(write, noted):
     path = write(lines(datetime(2009, 5, 8), MONTH))
     assert first_of(read_table(path, usual=MONTH_FIRST)) == "2009-05-08T00:00:00"
     assert first_of(read_table(path, usual=DAY_FIRST)) == "2009-08-05T00:00:00"
-    assert noted(read_table(path, usual=MONTH_FIRST)) == {}
+    (note,) = read_table(path, usual=MONTH_FIRST).notes
+    assert note.kind == "usual_order"
+    assert note.text == (
+        "The times of table.csv do not tell day and month apart and were read month first, as other"
+        " recordings of this plant are written; give --time-format '%d/%m/%Y %H:%M' if that is"
+        " wrong."
+    )
     assert noted(read_table(path, usual=Writing("time", "year first"))) == {"day_or_month_first": 1}
     writing = read_table(path, usual=MONTH_FIRST).writing
-    assert writing == Writing("time", "month first", ",", ".", guessed=True)
+    assert writing == replace(MONTH_FIRST, guessed=True)
 
 
 def test_a_file_that_says_otherwise_is_read_as_it_says_and_that_is_noted(write):
@@ -43,9 +53,10 @@ def test_a_file_that_says_otherwise_is_read_as_it_says_and_that_is_noted(write):
     (note,) = table.notes
     assert note.kind == "other_order"
     assert note.text == (
-        "The times of table.csv are written day first ('25/12/2009 00:00'), but those of earlier"
-        " recordings of this plant month first; they were read day first. If that is wrong, give"
-        " the time format, e.g. '%m/%d/%Y %H:%M:%S'."
+        "The times of table.csv are written day first ('25/12/2009 00:00'), but those of other"
+        " recordings of this plant month first; they were read day first. If that is wrong, rows"
+        " such as '25/12/2009 00:00' are, too: correct them, and give --time-format"
+        " '%m/%d/%Y %H:%M'."
     )
     steady = write(lines(datetime(2009, 5, 8, 23, 58), DAY))
     table = read_table(steady, usual=MONTH_FIRST)
@@ -159,7 +170,7 @@ def test_the_usual_time_column_separator_and_decimal_mark_are_looked_for_first(w
     table = read_table(path, usual=usual)
     assert table.signals == ("a",)  # "time" is another time, and left out
     assert first_of(table) == "2009-05-08T10:00:00"
-    assert table.writing == Writing("When", "month first", "~", ",", guessed=True)
+    assert table.writing == Writing("When", "month first", "~", ",", True, "/")
     other = write("time;a\n2009-05-08 10:00;1.5\n2009-05-08 10:01;2.5\n", "other.csv")
     table = read_table(other, usual=usual)  # which says itself how it is written
     assert table.values[:, 0].tolist() == [1.5, 2.5]
@@ -230,3 +241,74 @@ def test_a_file_whose_later_rows_tell_is_read_as_they_say_whatever_the_first_fil
     table = read_table([told, later])
     assert first_of(table) == "2009-05-14T00:00:00"
     assert format_time(int(table.time[4]), "naive") == "2009-08-12T00:00:00"
+
+
+def test_the_usual_order_holds_only_for_dates_with_the_same_sign(write, noted):
+    dotted = write(
+        "time;a\n" + "".join(f"08.05.2009 13:{k:02};{k},5\n" for k in range(5, 20)), "dotted.csv"
+    )
+    table = read_table(dotted, usual=MONTH_FIRST)
+    assert first_of(table) == "2009-05-08T13:05:00"
+    assert noted(table) == {"day_or_month_first": 1}
+    assert table.writing.date_sign == "."
+    against = write(lines(datetime(2009, 5, 20), "%d.%m.%Y %H:%M"), "against.csv")
+    assert read_table(against, usual=MONTH_FIRST).notes == ()
+    unknown = replace(MONTH_FIRST, date_sign=None)
+    assert first_of(read_table(dotted, usual=unknown)) == "2009-08-05T13:05:00"
+
+
+@pytest.mark.parametrize(
+    "strays", [{300: "25/12/2009 3:00"}, {0: "25/12/2009 3:00", 9: "13/1/2009"}]
+)
+def test_a_stray_date_does_not_overturn_what_is_usual(write, noted, strays):
+    rows = lines(datetime(2009, 5, 8), "%-m/%-d/%Y %-H:%M", 600).splitlines()
+    for row, cell in strays.items():
+        rows[row + 1] = f"{cell},7"
+    table = read_table(write("\n".join(rows)), usual=MONTH_FIRST)
+    assert format_time(int(table.time[-1]), "naive") == "2009-05-08T09:59:00"
+    assert len(table) == 600 - len(strays)
+    assert noted(table) == {"bad_times": len(strays), "other_order": 1}
+    (said,) = (note.text for note in table.notes if note.kind == "other_order")
+    assert "were read month first, but '25/12/2009 3:00' cannot be: rows like it are left" in said
+
+
+def test_a_stray_date_further_down_does_not_overturn_what_is_usual(write, noted, monkeypatch):
+    monkeypatch.setattr(text, "HEAD_BYTES", 500)
+    monkeypatch.setattr(text, "BLOCK_BYTES", 700)
+    rows = lines(datetime(2009, 5, 8), "%-m/%-d/%Y %-H:%M", 600).splitlines()
+    rows[300] = "25/12/2009 3:00,7"
+    table = read_table(write("\n".join(rows)), usual=MONTH_FIRST)
+    assert first_of(table) == "2009-05-08T00:00:00"
+    assert noted(table) == {"usual_order": 1, "bad_times": 1, "other_order": 1}
+
+
+@pytest.mark.parametrize("rows", [2, 36, 48, 1000])
+def test_dates_that_follow_the_others_are_not_stray(write, noted, rows):
+    start = datetime(2009, 5, 13) - timedelta(hours=rows - 1)  # the last row alone tells
+    table = read_table(write(lines(start, DAY, rows, timedelta(hours=1))), usual=MONTH_FIRST)
+    assert first_of(table) == start.isoformat()
+    assert noted(table) == {"other_order": 1}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "5/8/2009",
+        "5/8/09 3:00",
+        "05.08.2009 13:05",
+        "5-8-2009 03:00:07",
+        "05/08/2009T03:00:07.25",
+        "05.08.2009 03:00:07,250",
+        "5/8/2009 3:05 PM",
+        "5/8/2009 03:05:09 +01:00",
+    ],
+)
+@pytest.mark.parametrize("order", ["day first", "month first"])
+def test_the_time_format_that_is_named_reads_such_times(cell, order):
+    cells = pl.Series([cell])
+    zoned = cell.endswith("+01:00")
+    form = format_of(cell, order)
+    expected = TextTimes(order, zoned).parse(cells)
+    assert CustomTimes(form).parse(cells).ok.all()
+    assert CustomTimes(form).parse(cells).ns.tolist() == expected.ns.tolist()
+    assert format_of(cell, other_order(order)) != form

@@ -30,7 +30,8 @@ def test_no_durations(text):
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(10, "10 s"), (180, "3 min"), (90, "1.5 min"), (0.01, "10 ms"), (3600, "1 h"), (0, "0 s"),
-     (86400, "1 d"), (100, "100 s"), (2e-6, "2 µs"), (-10, "-10 s"), (7201, "7201 s")],
+     (86400, "1 d"), (100, "100 s"), (2e-6, "2 µs"), (-10, "-10 s"), (7201, "2 h"),
+     (5522, "1 h 32 min"), (600_000, "6 d 23 h"), (2160.131, "36 min"), (999.7, "1000 s")],
 )  # fmt: skip
 def test_durations_for_people(seconds, text):
     assert format_duration(seconds) == text
@@ -96,7 +97,7 @@ def test_no_end_is_everything():
      ("07:09", "07:20", "--from is '07:09', which does not say on which day;"),
      ("03/04/2026", None, "--from is '03/04/2026', which could be one of two days;"),
      ("40.40.2026", None, "--from is '40.40.2026', which is not a time;"),
-     ("17.11.2026 07:09", "07:01", "The span '--from 17.11.2026 07:09 --to 07:01' ends before"),
+     ("17.11.2026 07:09", "07:01", "The end of the span '--from 17.11.2026 07:09 --to 07:01' is"),
      ("5", "2026-01-01", "The two ends of the span '--from 5 --to 2026-01-01' are not of")],
 )  # fmt: skip
 def test_ends_that_are_none(begin, end, message):

@@ -99,13 +99,22 @@ def test_events_of_several_recordings_go_by_file_or_by_time() -> None:
         ([("x", 10, 30, ("zz",))], "zz"),
         ([("x", 10, 130, ("a",))], "rows 10 to 130 of a recording of 100 rows"),
         ([("x", -5, 13, ("a",))], "rows -5 to 13"),
-        ([("x", 30, 30, ("a",))], "rows 30 to 30"),
+        (
+            [("x", 30, 30, ("a",))],
+            "The event 'x' of 't.csv' starts at row 30 and ends at row 30, which is not after it",
+        ),
         ([("x", "500s", "600s", ("a",))], "covers no row of 't.csv', which lasts from 0s to 99s"),
-        ([("x", "50s", "40s", ("a",))], "ends before it begins"),
+        (
+            [("x", "50s", "40s", ("a",))],
+            "The event 'x' of 't.csv': The end of the span '50s..40s' is not after its start.",
+        ),
         ([("x", "soon", "later", ("a",))], "is not a time"),
         ([("x", 10, "40s", ("a",))], "two times or two row numbers"),
         ([("x", "2026-01-01", "2026-01-02", ("a",))], "does not fit this table"),
-        ([("x", 10, 20, ("a",), "other.csv")], "other.csv"),
+        (
+            [("x", 10, 20, ("a",), "other.csv")],
+            "(t.csv): the event 'x', e.g., is of 'other.csv'; give that recording",
+        ),
     ],
 )
 def test_wrong_events_get_one_sentence(entries: list[tuple[Any, ...]], says: str) -> None:
@@ -139,7 +148,8 @@ def test_unknown_signals_list_the_known_ones() -> None:
         ([3], "Event 1 in 'causes.json' is 3"),
         ([{"name": "x", "start": 1, "end": 2}], "has no 'signals'"),
         ([{"name": "x", "start": 1.5, "end": 2, "signals": []}], "'start' is 1.5"),
-        ([{"name": "x", "start": True, "end": 2, "signals": []}], "'start' is True"),
+        ([{"name": "x", "start": None, "end": 2, "signals": []}], "'start' is null"),
+        ([{"name": "x", "start": True, "end": 2, "signals": []}], "'start' is true"),
         ([{"name": "x", "start": 1, "end": 2, "signals": "a"}], "write a list of names"),
         ([{"name": "x", "start": 1, "end": 2, "signals": [], "file": 3}], "'file' is 3"),
     ],
@@ -169,14 +179,29 @@ def test_what_makes_the_truth_look_wrong_is_said() -> None:
     right, shifted = (with_truth({"t.csv": table}, entry) for entry in entries)
     assert doubts(right) == []
     assert "the events hold 0% of the rows labelled anomalous" in doubts(shifted)[0]
-    assert "Every row" in doubts(with_truth({"t.csv": a_table(labels=np.ones(100))}))[0]
+    (every,) = doubts(with_truth({"t.csv": a_table(labels=np.ones(100))}))
+    assert "Every row that is counted is labelled" in every
+    throughout = with_truth({"t.csv": a_table()}, [CauseEntry("x", 0, 100, ())])
+    (every,) = doubts(throughout, labels=False)
+    assert every == (
+        "Every row lies in an event, so no row is normal; check the times of the events."
+    )
+
+
+def test_row_numbers_in_quotation_marks_are_told_as_such() -> None:
+    with pytest.raises(SettingError) as error:
+        with_truth({"t.csv": a_table(clock="naive")}, [CauseEntry("x", "400", "520", ())])
+    assert str(error.value) == (
+        "The event 'x' of 't.csv' is from \"400\" to \"520\", which are no times; write row numbers"
+        " without quotation marks."
+    )
 
 
 def test_recordings_of_the_same_name_are_told_apart_by_their_paths() -> None:
     tables = {"a/test.csv": a_table(), "b/test.csv": a_table()}
     first, second = with_truth(tables, [CauseEntry("x", 1, 9, (), "b/test.csv")])
     assert (len(first.events), len(second.events)) == (0, 1)
-    with pytest.raises(CausewatchError, match=r"no recording 'test\.csv'"):
+    with pytest.raises(SettingError, match=r"any of 2 recordings \(a/test\.csv, b/test\.csv\)"):
         with_truth(tables, [CauseEntry("x", 1, 9, (), "test.csv")])
     with pytest.raises(SettingError, match="is not a time"):
         with_truth(tables, [CauseEntry("x", "1.2.2026 10:00", "1.2.2026 11:00", ())])
@@ -220,8 +245,11 @@ def test_row_numbers_are_those_of_the_file_whatever_was_left_out(
     inside = [number for number in numbers.tolist() if start <= number < end]
     entry = CauseEntry("x", start, max(end, start + 1), ())
     if not inside:
-        with pytest.raises(SettingError, match="covers no row"):
-            with_truth({"t.csv": table}, [entry])
+        left_out: list[str] = []
+        (recording,) = with_truth({"t.csv": table}, [entry], left_out.append)
+        assert recording.events == ()
+        rows = f"rows {entry.start} to {entry.end} of 't.csv' were all left out when reading"
+        assert left_out == [f"The event 'x' is left out: {rows}."]
         return
     (recording,) = with_truth({"t.csv": table}, [entry])
     labels = recording.table.labels
@@ -250,8 +278,11 @@ def test_row_numbers_may_reach_into_rows_that_were_left_out_at_the_end(
     path.write_text("time,a\n" + "".join(f"{k},{k if k < 7 else ''}\n" for k in range(10)))
     tables = {"t.csv": read_table(path)}
     if not inside:
-        with pytest.raises(SettingError, match="covers no row"):
-            with_truth(tables, [CauseEntry("x", start, end, ())])
+        left_out: list[str] = []
+        (recording,) = with_truth(tables, [CauseEntry("x", start, end, ())], left_out.append)
+        assert recording.events == ()
+        rows = f"rows {start} to {end} of 't.csv' were all left out when reading"
+        assert left_out == [f"The event 'x' is left out: {rows}."]
         return
     (recording,) = with_truth(tables, [CauseEntry("x", start, end, ())])
     assert recording.table.labels is not None
@@ -269,3 +300,36 @@ def test_row_numbers_of_a_list_of_events_are_those_of_the_sampled_table(tmp_path
     assert np.flatnonzero(recording.table.labels).tolist() == [*range(40, 50)]
     with pytest.raises(SettingError, match="rows 40 to 60 of a recording of 50 rows"):
         with_truth(tables, [CauseEntry("x", 40, 60, ())])
+
+
+def test_events_of_recordings_that_are_not_given_are_left_out_and_counted() -> None:
+    entries = [
+        CauseEntry("x", 10, 20, ("a",), "t.csv"),
+        *[CauseEntry(f"y{k}", 500 + k, 600 + k, ("zz",), "session-1.csv") for k in range(55)],
+        CauseEntry("z", 1, 2, (), "session-3.csv"),
+    ]
+    left_out: list[str] = []
+    (recording,) = with_truth({"t.csv": a_table()}, entries, left_out.append)
+    assert [event.name for event in recording.events] == ["x"]
+    assert left_out == [
+        "55 events of session-1.csv are left out: it is not given.",
+        "1 event of session-3.csv is left out: it is not given.",
+    ]
+
+
+def test_an_event_in_a_hole_of_the_recording_is_left_out() -> None:
+    table = a_table()
+    hole = TimeTable(
+        table.signals, table.values[:90], np.delete(table.time, range(40, 50)), table.starts, 1.0,
+        "elapsed",
+    )  # fmt: skip
+    left_out: list[str] = []
+    (recording,) = with_truth(
+        {"t.csv": hole},
+        [CauseEntry("x", "42s", "48s", ()), CauseEntry("y", "38s", "42s", ())],
+        left_out.append,
+    )
+    assert [event.name for event in recording.events] == ["y"]
+    assert left_out == [
+        "The event 'x' is left out: 't.csv' has no row from 42s to 48s, or none that could be read."
+    ]

@@ -75,7 +75,7 @@ def read_causes(path: str | os.PathLike[str]) -> list[CauseEntry]:
 def _entry(told: Any, number: int, file: str) -> CauseEntry:
     place = f"Event {number} in {file!r}"
     if not isinstance(told, Mapping):
-        msg = f"{place} is {shorten(repr(told))}; expected {{name, start, end, signals}}."
+        msg = f"{place} is {_as_json(told)}; expected {{name, start, end, signals}}."
         raise TableError(msg)
     missing = [key for key in ("name", "start", "end", "signals") if key not in told]
     if missing:
@@ -84,17 +84,17 @@ def _entry(told: Any, number: int, file: str) -> CauseEntry:
     for key in ("start", "end"):
         if isinstance(told[key], bool) or not isinstance(told[key], (int, str)):
             msg = (
-                f"{place}: {key!r} is {shorten(repr(told[key]))}; write a time such as"
+                f"{place}: {key!r} is {_as_json(told[key])}; write a time such as"
                 " '2026-01-01T14:02:00', or a row number counted from 0."
             )
             raise TableError(msg)
     signals = told["signals"]
     if not isinstance(signals, list) or not all(isinstance(one, str) for one in signals):
-        msg = f"{place}: 'signals' is {shorten(repr(signals))}; write a list of names, or []."
+        msg = f"{place}: 'signals' is {_as_json(signals)}; write a list of names, or []."
         raise TableError(msg)
     belongs = told.get("file")
     if belongs is not None and not isinstance(belongs, str):
-        msg = f"{place}: 'file' is {shorten(repr(belongs))}; write the name of a recording."
+        msg = f"{place}: 'file' is {_as_json(belongs)}; write the name of a recording."
         raise TableError(msg)
     return CauseEntry(
         str(told["name"]),
@@ -104,6 +104,11 @@ def _entry(told: Any, number: int, file: str) -> CauseEntry:
         belongs,
         str(told.get("description", "")),
     )
+
+
+def _as_json(value: object) -> str:
+    """A value as it stands in the file."""
+    return shorten(json.dumps(value, ensure_ascii=False))
 
 
 def causes_beside(files: Iterable[Path]) -> dict[Path, list[CauseEntry]]:

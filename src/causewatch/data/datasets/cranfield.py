@@ -23,7 +23,7 @@ from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import event_labels, keep_rows
 from causewatch.data.source import read_table
 from causewatch.data.table import Note
-from causewatch.errors import TableError, listing
+from causewatch.errors import TableError, listing, plural
 
 __all__ = ["load"]
 
@@ -66,8 +66,8 @@ def load(paths: Sequence[Path]) -> Dataset:
     events = sum(len(recording.events) for recording in test)
     part = "complete" if (len(test), events) == (6, 7) else "a part of it"
     version = (
-        f"Three-phase flow facility of Cranfield University, {part}: {len(test)} recordings with "
-        f"{events} windows of faults."
+        f"Three-phase flow facility of Cranfield University, {part}: "
+        f"{plural(len(test), 'recording')} with {plural(events, 'window')} of faults."
     )
     return Dataset("cranfield", version, tuple(normal), tuple(test), notes=_notes(test))
 

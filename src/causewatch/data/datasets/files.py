@@ -51,6 +51,12 @@ def find_files(paths: Sequence[Path], title: str, expected: str) -> list[Path]:
     for path in paths:
         if path.is_dir():
             found.update(dict.fromkeys(_tables_in(path)))
+        elif path.exists() and not path.name.lower().endswith(ENDINGS):
+            message = (
+                f"{file_name(path)} is no file of {title}: it is no table ({', '.join(ENDINGS)});"
+                f" expected {expected}."
+            )
+            raise TableError(message)
         elif path.exists():
             found[path] = None
         else:

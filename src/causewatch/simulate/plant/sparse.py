@@ -46,7 +46,11 @@ def sparse_attacks(
     """
     attacks = boxed(names, seed)
     if not attacks:
-        return ()
+        message = (
+            f"{per_day} attacks a day were asked for, but none is named to draw from; name attacks,"
+            " or ask for no number a day."
+        )
+        raise SettingError(message)
     longest = max(attacks, key=lambda attack: attack.duration)
     room = LEAST_PAUSE + longest.duration
     if not 1 <= per_day <= DAY // room:

@@ -88,6 +88,13 @@ def test_wrong_files_get_one_clear_sentence(folder, spoil, words):
     assert "\n" not in str(caught.value)
 
 
+def test_what_is_no_table_is_no_file_of_it(folder):
+    for name in ("causes.json", "README.md"):
+        (folder / name).write_text("[]\n")
+        with pytest.raises(TableError, match=f"{name} is no file of UR3 CobotOps: it is no table"):
+            cobotops.load([folder / name])
+
+
 @pytest.mark.data
 def test_the_published_file(data_folder):
     dataset = cobotops.load([data_folder / "cobotops"])

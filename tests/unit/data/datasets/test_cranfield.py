@@ -61,6 +61,11 @@ def test_windows_of_faults_are_events(folder):
     assert notes["no_causes"] == "Faults of which no tag is known: 5: slugging."
 
 
+def test_one_recording_with_one_window_is_told_as_one(folder):
+    (folder / "case5_1.parquet").unlink()
+    assert "1 recording with 1 window of" in cranfield.load([folder]).version
+
+
 def test_what_comes_before_the_first_fault_is_to_learn_from(folder):
     normal = cranfield.load([folder]).normal
     assert [recording.name for recording in normal] == [
