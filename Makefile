@@ -55,7 +55,7 @@ bench: $(VENV)/.bench ## speed and memory, as ratios to peers
 	$(BIN)/python -m benchmarks.accuracy.false_alarms
 	$(BIN)/python -m benchmarks.accuracy.causes
 
-league: $(VENV)/.dev ## every detector on every recording, counted alike; resumable, under an hour
+league: $(VENV)/.dev ## nine detectors on every recording, counted alike; resumable, under an hour
 	$(BIN)/python -m benchmarks.league
 
 league-quick: $(VENV)/.dev ## the same on one small simulated recording

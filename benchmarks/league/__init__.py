@@ -1,1 +1,1 @@
-"""The league: every detector on every recording, counted alike; ``python -m benchmarks.league``."""
+"""The league: nine detectors on every recording, counted alike; ``python -m benchmarks.league``."""

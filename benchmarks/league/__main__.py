@@ -1,4 +1,4 @@
-"""Judge every detector on every recording, alike, and write ``docs/results/league.md``.
+"""Judge nine detectors on every recording, alike, and write ``docs/results/league.md``.
 
 Usage: ``python -m benchmarks.league [--report | --develop] [--ablate] [--intervals] [--limits]
 [--quick] [--only COLUMN,…] [--detectors NAME,…] [--every 1min] [--jobs N] [--cells DIR]``.
@@ -25,7 +25,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from benchmarks.common import ROOT, data_folder, machine
 from benchmarks.league.cells import LeagueError, Task, code_hash, computed
@@ -40,14 +40,14 @@ from benchmarks.league.recordings import COLUMNS, PARTS
 from benchmarks.league.simulated import SEEDS
 from benchmarks.league.variants import ABLATED, DETECTORS, Variant
 
-from causewatch.data import parse_duration
+from causewatch.data import format_duration, parse_duration
 from causewatch.errors import CausewatchError, SettingError, UnknownNameError
 
 FOLDER = ROOT / "docs" / "results"
 CELLS = ROOT / "league-cells"
 MOVED = ("default", "plain", "p2")
 """Detectors whose interval and limit are moved."""
-LONG = ("3w well 1", "3w well 3", "causrca", "plant sparse", "plant life", "robot")
+LONG = ("3w well 1", "3w well 3", "causrca", "plant", "plant sparse", "plant life", "robot")
 """Columns that take a detector minutes: parts and limits are tried on them only if asked for."""
 OTHER_INTERVALS = (0.5, 2.0)
 LIMITS = (0.5, 0.7, 1.0, 1.4, 2.0, 4.0)
@@ -101,7 +101,10 @@ PAGES = {
 
 def main() -> None:
     """Judge what was asked for, print and write the page."""
-    code = code_hash()  # of what runs: before anything else can change a file
+    try:
+        code = code_hash()  # of what runs: before anything else can change a file
+    except LeagueError as error:
+        stop(str(error))
     given = arguments()
     folder = data_folder()
     columns = chosen(given, folder)
@@ -114,13 +117,11 @@ def main() -> None:
         for task in tasks_of(kind, column, part, given.detectors, given.every)
     ]
     if not tasks:
-        msg = "There is nothing to judge: no column asked for has the part asked for."
-        raise SystemExit(msg)
+        stop("There is nothing to judge: no column asked for has the part asked for.")
     try:
         given.cells.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        msg = f"Cells cannot be kept in {str(given.cells)!r}: {error.strerror}."
-        raise SystemExit(msg) from error
+        stop(f"Cells cannot be kept in {str(given.cells)!r}: {error.strerror}.")
     began = time.perf_counter()
     try:
         cells = dict(run(tasks, given.cells, folder, given.jobs, code))
@@ -177,8 +178,11 @@ def arguments() -> argparse.Namespace:
     parser.set_defaults(parts=None, kind="league")
     given = parser.parse_args()
     given.chosen = given.detectors is not None or given.every is not None
+    given.named = given.detectors
     if given.quick and given.parts == ("develop",):
         parser.error("--quick has a report part only")
+    if given.quick and given.only is not None:
+        parser.error("--quick and --only exclude each other")
     given.parts = given.parts or (("report",) if given.quick else PARTS)
     if given.jobs < 1:
         parser.error(f"--jobs is {given.jobs}; it must be at least 1")
@@ -189,6 +193,7 @@ def arguments() -> argparse.Namespace:
             else names_in(given.detectors, DETECTORS, "detector")
         )  # fmt: skip
         given.only = None if given.only is None else names_in(given.only, list(COLUMNS), "column")
+        given.named = given.detectors if given.named is not None else None
     except CausewatchError as error:
         parser.error(str(error))
     if given.every is not None and given.kind == "intervals":
@@ -198,6 +203,12 @@ def arguments() -> argparse.Namespace:
         if not given.detectors:
             parser.error(f"--{given.kind} is for {', '.join(MOVED)} only")
     return given
+
+
+def stop(sentence: str) -> NoReturn:
+    """End: what was asked for cannot be done."""
+    print(sentence, file=sys.stderr)
+    raise SystemExit(2)
 
 
 def names_in(text: str, known: Sequence[str], what: str) -> tuple[str, ...]:
@@ -215,20 +226,25 @@ def names_in(text: str, known: Sequence[str], what: str) -> tuple[str, ...]:
 def chosen(given: argparse.Namespace, folder: Path | None) -> list[str]:
     """The columns to judge; real ones only where the recordings are there."""
     if given.only:
-        wanted = list(given.only)
-        absent = [name for name in wanted if COLUMNS[name].real and folder is None]
+        absent = [name for name in given.only if is_absent(name, folder)]
         if absent:
-            msg = f"The recordings of {', '.join(absent)} are absent; set CAUSEWATCH_DATA."
-            raise SystemExit(msg)
-        return wanted
+            stop(f"The recordings of {', '.join(absent)} are absent; set CAUSEWATCH_DATA.")
+        return list(given.only)
     wanted = [name for name, column in COLUMNS.items() if column.quick == given.quick]
     if given.kind in ("ablate", "limits"):
         wanted = [name for name in wanted if name not in LONG]
-    if folder is None and not given.quick:
-        print("The real recordings are absent (set CAUSEWATCH_DATA): only simulated columns.",
-              file=sys.stderr)  # fmt: skip
-        wanted = [name for name in wanted if not COLUMNS[name].real]
-    return wanted
+    absent = [name for name in wanted if is_absent(name, folder)]
+    if absent:
+        given.chosen = True  # so it is not a whole run
+        print(f"The recordings of {', '.join(absent)} are absent (set CAUSEWATCH_DATA); these"
+              " columns are left out.", file=sys.stderr)  # fmt: skip
+    return [name for name in wanted if name not in absent]
+
+
+def is_absent(name: str, folder: Path | None) -> bool:
+    """Whether a column is of real recordings that are not there."""
+    column = COLUMNS[name]
+    return column.real and (folder is None or not (folder / column.folder).is_dir())
 
 
 def tasks_of(
@@ -342,8 +358,11 @@ def head_of(
     """Title, how the page was made, seeds."""
     page = PAGES[kind]
     option = "" if kind == "league" else f" --{kind}"
-    if given.quick:
-        option += " --quick"
+    option += " --quick" if given.quick else ""
+    option += f" --{parts[0]}" if len(parts) < len(PARTS) and not given.quick else ""
+    for name, value in (("only", given.only), ("detectors", given.named), ("every", given.every)):
+        words = ",".join(value) if isinstance(value, tuple) else value and format_duration(value)
+        option += f" --{name} '{words}'" if words else ""
     columns = [name for name in COLUMNS if any(task.column == name for task in cells)]
     seeds = [
         f"{name} ({', '.join(f'{part} {SEEDS[name][part]}' for part in parts)})"

@@ -12,10 +12,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +110,11 @@ def code_hash() -> str:
         digest.update(f"{path.relative_to(ROOT).as_posix()} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     for name in LIBRARIES:
-        digest.update(f"{name} {version(name)}\n".encode())
+        try:
+            digest.update(f"{name} {version(name)}\n".encode())
+        except PackageNotFoundError as error:
+            msg = f"The league needs {name}; install the extra 'baselines', or use 'make league'."
+            raise LeagueError(msg) from error
     return digest.hexdigest()[:16]
 
 
@@ -125,17 +129,22 @@ def stored(task: Task, path: Path, code: str, data: str) -> dict[str, Any] | Non
     """A cell that was measured before; None where there is none or it is damaged."""
     try:
         cell = json.loads(path.read_text(encoding="utf-8"))
+        whole = cell.pop("digest") == digest_of(cell)
         known = {key: cell[key] for key in ("task", "code", "data")}
-        whole = "skipped" in cell or {"figures", "halves", "wall_s"} <= cell.keys()
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         known, whole = {}, False
     if not whole or known != {"task": task.name, "code": code, "data": data}:
         print(f"{path} is damaged; the cell is measured anew.", file=sys.stderr)
         return None
     measured: dict[str, Any] = cell
     return measured
+
+
+def digest_of(cell: Mapping[str, Any]) -> str:
+    """What tells whether a cell is as it was written."""
+    return hashlib.sha256(json.dumps(cell, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def computed(task: Task, cells: Path, folder: Path | None, code: str) -> dict[str, Any]:
@@ -154,7 +163,8 @@ def computed(task: Task, cells: Path, folder: Path | None, code: str) -> dict[st
             msg = "The source code changed while the league ran; start it again."
             raise LeagueError(msg)
         part = path.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(cell, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        text = json.dumps(cell | {"digest": digest_of(cell)}, indent=1, allow_nan=False)
+        part.write_text(text + "\n", encoding="utf-8")
         part.replace(path)
     return cell
 
@@ -230,17 +240,18 @@ def figures_of(recordings: Sequence[Recording], verdicts: Sequence[Verdicts]) ->
     """The figures of the league. Without any anomalous row only those of false alarms."""
     labels, _, alarm = counted_rows(recordings, verdicts)
     quiet = labels == 0
-    false, seconds, normal_seconds = 0, 0.0, 0.0
+    false, normal_seconds = 0, 0.0
     for recording, said in zip(recordings, verdicts, strict=True):
         table = recording.table
         assert table.labels is not None
         false += sum(judged.kind == "false" for judged in judge(recording, said, 0.0))
-        seconds += int(np.isfinite(table.labels).sum()) * table.interval
         normal_seconds += int((table.labels == 0).sum()) * table.interval
     figures: dict[str, Any] = {
         "normal_days": normal_seconds / 86_400,
         "false_alarms": false,
-        "false_alarms_per_day": false_alarms_per_day(false, seconds) if seconds else None,
+        "false_alarms_per_day": (
+            false_alarms_per_day(false, normal_seconds) if normal_seconds else None
+        ),
         "false_alarm_time_share": float(alarm[quiet].mean()) if quiet.any() else None,
     }
     card: ReportCard | None = report_card(recordings, verdicts) if (labels > 0).any() else None

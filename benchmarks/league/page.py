@@ -69,10 +69,14 @@ def _delay(cell: Cell) -> str:
     return NONE if value is None else duration(value)
 
 
-def _false_alarms(cell: Cell) -> str:
+def _a_day(cell: Cell) -> float | None:
     figures = cell["figures"]
-    a_day = figures["false_alarms_per_day"]
-    return NONE if a_day is None else f"{a_day:.3g} ({figures['false_alarms']})"
+    return figures["false_alarms"] / figures["normal_days"] if figures["normal_days"] else None
+
+
+def _false_alarms(cell: Cell) -> str:
+    a_day = _a_day(cell)
+    return NONE if a_day is None else f"{a_day:.3g} ({cell['figures']['false_alarms']})"
 
 
 def _normal_time(cell: Cell) -> str:
@@ -93,8 +97,8 @@ MEASURES = (
     Measure("Events raised / seen", _events, _figure("events_detected"), max),
     Measure("Coverage", _shown("coverage", ".0%"), _figure("coverage"), max),
     Measure("Median delay", _delay, _figure("median_delay_s"), None),
-    Measure("False alarms a day (and how many)", _false_alarms,
-            _figure("false_alarms_per_day"), min,
+    Measure("False alarms in a day of normal operation (and how many)", _false_alarms,
+            _a_day, min,
             (("*asked*", lambda cell: f"{cell['asked_a_day']:.3g}"),
              ("*normal time watched*", _normal_time))),
     Measure("Normal time under alarm", _shown("false_alarm_time_share", ".1%"),

@@ -60,6 +60,11 @@ class Column:
     parts: tuple[str, ...] = PARTS
     quick: bool = False
 
+    @property
+    def folder(self) -> str:
+        """Of its recordings: the first word of its name."""
+        return self.name.split()[0]
+
 
 def cases_of(column: Column, folder: Path | None, part: str) -> list[Case]:
     """What detectors learn from and watch in one part of a column."""

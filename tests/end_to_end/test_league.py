@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -139,13 +140,24 @@ def test_no_cell_is_written_once_the_code_on_disk_is_other_code(cases, tmp_path,
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("damage", ["", "{", "{}", "[]", '{"task": "x", "code": "y"}'])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: "{",
+        lambda text: "{}",
+        lambda text: "[]",
+        lambda text: "[" * 100_000,
+        lambda text: text.replace('"cases": 1', '"cases": 2'),
+        lambda text: text.replace('"tick_s"', '"tock_s"'),
+    ],
+)
 def test_a_damaged_cell_is_measured_anew(cases, tmp_path, monkeypatch, capsys, damage):
     monkeypatch.setitem(COLUMNS, "small", column_of(cases))
     task, code = Task("small", "report", Variant("plain")), code_hash()
     first = computed(task, tmp_path, None, code)
     (path,) = tmp_path.iterdir()
-    path.write_text(damage)
+    path.write_text(damage(path.read_text()))
     assert without_costs(computed(task, tmp_path, None, code)) == without_costs(first)
     assert "is damaged; the cell is measured anew" in capsys.readouterr().err
 
@@ -208,6 +220,7 @@ def test_intervals_are_moved_where_a_tick_is_more_than_a_row(cases, tmp_path, mo
         (["--detectors", "plane"], "There is no detector 'plane'"),
         (["--ablate", "--detectors", "var"], "--ablate is for default, plain, p2 only"),
         (["--quick", "--develop"], "--quick has a report part only"),
+        (["--quick", "--only", "gecco"], "--quick and --only exclude each other"),
         (["--jobs", "0"], "--jobs is 0; it must be at least 1"),
         (["--every", "soon"], "'soon' is not a duration"),
         (["--every", "1s", "--intervals"], "exclude each other"),
@@ -221,15 +234,40 @@ def test_wrong_options_are_said_before_any_work(monkeypatch, capsys, options, se
     assert sentence in capsys.readouterr().err
 
 
-def test_nothing_to_judge_and_no_place_for_cells_are_said(monkeypatch, tmp_path):
+def test_nothing_to_judge_and_no_place_for_cells_are_said(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr("sys.argv", ["league", "--only", "3w well 1", "--develop"])
-    with pytest.raises(SystemExit, match=r"There is nothing to judge|are absent"):
+    with pytest.raises(SystemExit) as stop:
         main()
+    assert stop.value.code == 2
+    assert re.search("There is nothing to judge|are absent", capsys.readouterr().err)
     file = tmp_path / "file"
     file.touch()
     monkeypatch.setattr("sys.argv", ["league", "--quick", "--cells", str(file)])
-    with pytest.raises(SystemExit, match="Cells cannot be kept in"):
+    with pytest.raises(SystemExit) as stop:
         main()
+    assert stop.value.code == 2
+    assert "Cells cannot be kept in" in capsys.readouterr().err
+
+
+def test_columns_whose_recordings_are_absent_are_left_out(monkeypatch, tmp_path, capsys):
+    for name in list(COLUMNS):
+        if name not in ("gecco", "lbnl"):
+            monkeypatch.delitem(COLUMNS, name)
+    (tmp_path / "lbnl").mkdir()
+    seen = []
+
+    def run(tasks, *given):
+        seen.extend(task.column for task in tasks)
+        msg = "Enough."
+        raise LeagueError(msg)
+
+    monkeypatch.setattr("benchmarks.league.__main__.run", run)
+    monkeypatch.setattr("benchmarks.league.__main__.data_folder", lambda: tmp_path)
+    monkeypatch.setattr("sys.argv", ["league", "--cells", str(tmp_path / "cells")])
+    with pytest.raises(SystemExit):
+        main()
+    assert set(seen) == {"lbnl"}
+    assert "The recordings of gecco are absent" in capsys.readouterr().err
 
 
 def test_what_a_detector_refuses_it_watches_in_silence(cases, monkeypatch):

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from causewatch.evaluation.paper_counting import Counts
     from causewatch.evaluation.thresholds import LimitRow
 
-__all__ = ["figure", "print_card", "print_events", "print_limits", "print_paper", "share"]
+__all__ = [
+    "figure",
+    "per_day",
+    "print_card",
+    "print_events",
+    "print_limits",
+    "print_paper",
+    "share",
+]
 
 MOST_EVENTS = 60
 MOST_CAUSES = 3
@@ -23,6 +31,11 @@ MOST_CAUSES = 3
 def figure(value: float | None) -> str:
     """A figure between 0 and 1; a dash where it is not defined."""
     return "–" if value is None else f"{value:.3f}"
+
+
+def per_day(value: float | None) -> str:
+    """False alarms a day; a dash where no row is normal."""
+    return "–" if value is None else f"{value:.2f}"
 
 
 def share(value: float | None) -> str:
@@ -61,10 +74,10 @@ def print_card(card: ReportCard, title: str, out: Console) -> None:
     on = ""
     if card.false_alarm_time_share is not None:
         on = f"; an alarm was on for {share(card.false_alarm_time_share)} of the normal time"
-    said(
-        f"In vain    {card.false_alarms} false alarm{'s' * (card.false_alarms != 1)},"
-        f" {card.false_alarms_per_day:.2g} a day{on}"
-    )
+    a_day = ""
+    if card.false_alarms_per_day is not None:
+        a_day = f", {card.false_alarms_per_day:.2g} in a day of normal operation"
+    said(f"In vain    {card.false_alarms} false alarm{'s' * (card.false_alarms != 1)}{a_day}{on}")
     said(
         f"Rows       F1 {card.f1:.3f} (precision {figure(card.precision)}, recall"
         f" {card.recall:.3f}) at the model's limit; an alarm that is always on has"
@@ -154,7 +167,7 @@ def print_limits(rows: Sequence[LimitRow], out: Console) -> None:
             figure(card.f1),
             f"{card.events_detected}/{card.events}",
             late,
-            f"{card.false_alarms_per_day:.2f}",
+            per_day(card.false_alarms_per_day),
             share(card.false_alarm_time_share),
         )
     out.print()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from causewatch.cli.card_text import figure, share
+from causewatch.cli.card_text import figure, per_day, share
 from causewatch.cli.options import Force, Json, Verbose
 from causewatch.cli.output import complain, print_json, progress_of
 from causewatch.cli.tests_in import (
@@ -195,7 +195,7 @@ def print_comparison(rows: list[ComparisonRow], out: Console) -> None:
         "F1": ([row.card.f1 for row in rows], max, figure),
         "raised": ([row.card.event_recall for row in rows], max, _whole),
         "seen": ([_seen(row.card) for row in rows], max, _whole),
-        "false/d": ([row.card.false_alarms_per_day for row in rows], min, lambda v: f"{v:.2f}"),
+        "false/d": ([row.card.false_alarms_per_day for row in rows], min, per_day),
         "in vain": ([row.card.false_alarm_time_share for row in rows], min, share),
         "1st": ([row.card.ac_at_1 for row in rows], max, _whole),
         "in 3": ([row.card.ac_at_3 for row in rows], max, _whole),

@@ -98,20 +98,22 @@ def explain(
     from causewatch.streaming.open import open_source
     from causewatch.streaming.source import Wanted
 
-    span = parse_ends(begin, end, ("--from", "--to"))
+    known = load(model)
+    writing = known.provenance.writing
+    order = None if writing is None else writing.order
+    span = parse_ends(begin, end, ("--from", "--to"), order)
     if report is not None:
         refuse_existing([report], force)
         if not report.absolute().parent.is_dir():
             msg = f"There is no folder {str(report.parent)!r} to write {report.name!r} to."
             raise SettingError(msg)
-    known = load(model)
     monitor = Monitor(known, describe=describe)
     wanted = Wanted(
         monitor.columns,
         known.interval,
         known.clock == "rows",
         reading_of(time, time_format, ignore, separator, decimal),
-        usual=known.provenance.writing,
+        usual=writing,
     )
     source = open_source(str(data), wanted)
     with warnings(), progress("watching"), closing(source):

@@ -20,6 +20,7 @@ from causewatch.data.times import (
     TimeFormat,
     Times,
     detect_format,
+    without_unit,
 )
 from causewatch.data.writing import Writing
 from causewatch.errors import TableError, UnknownNameError, listing, shorten
@@ -70,6 +71,11 @@ def plain(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.lower())
 
 
+def is_called_time(column: str) -> bool:
+    """Whether a column is called as times usually are, be it with a unit, as in ``t [min]``."""
+    return plain(column) in TIME_NAMES or plain(without_unit(column)) in TIME_NAMES
+
+
 def find_time(
     raw: RawTable,
     head: pl.DataFrame,
@@ -100,7 +106,7 @@ def find_time(
             return as_usual
     if time is not None:
         return _named(raw, head, time, time_format)
-    names = [c for c in head.columns if plain(c) in TIME_NAMES and c not in ignore]
+    names = [c for c in head.columns if is_called_time(c) and c not in ignore]
     if time_format is not None:
         return _by_format(raw, head, names, time_format)
     ranked: list[tuple[int, TimeColumn]] = []
@@ -159,7 +165,7 @@ def choose_signals(
                 about=column,
             )
             continue
-        if plain(column) in TIME_NAMES and _is_time(cells, column, raw.decimal):
+        if is_called_time(column) and _is_time(cells, column, raw.decimal):
             tally.add(
                 "second_time",
                 f"Column {shorten(column)!r} was left out: it holds times, and another column is "
@@ -202,7 +208,7 @@ def _named(raw: RawTable, head: pl.DataFrame, column: str, time_format: str | No
 
 def _detected(raw: RawTable, head: pl.DataFrame, column: str) -> TimeColumn | None:
     """A column of times with the time of day that may belong to it; None if it holds none."""
-    pair = _pair(head, [column, *(c for c in head.columns if plain(c) in TIME_NAMES)])
+    pair = _pair(head, [column, *(c for c in head.columns if is_called_time(c))])
     if pair is not None and column in pair.columns:
         return pair
     form, guessed = detect_format(head[column], column, raw.decimal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from itertools import pairwise
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.data.times import ClockTimes, TextTimes, detect_format
+from causewatch.data.writing import Order
 from causewatch.errors import SettingError, shorten
 
 __all__ = [
@@ -205,11 +206,14 @@ def parse_span(text: str) -> Span:
     return _checked(Span(text, start, end))
 
 
-def parse_ends(begin: str | None, end: str | None, options: tuple[str, str]) -> Span:
+def parse_ends(
+    begin: str | None, end: str | None, options: tuple[str, str], order: Order | None = None
+) -> Span:
     """A span whose ends were given by themselves, with the two `options`; None is open.
 
     Beside what `parse_span` reads, an end may be a date as it stands in recordings, and the second
-    one a time of day, on the day of the first.
+    one a time of day, on the day of the first. `order` says what comes first in dates that do not
+    tell day and month apart.
 
     >>> parse_ends("17.11.2026 07:09", "07:20", ("--from", "--to")).end
     datetime.datetime(2026, 11, 17, 7, 20)
@@ -218,17 +222,19 @@ def parse_ends(begin: str | None, end: str | None, options: tuple[str, str]) -> 
     text = " ".join(f"{name} {said}" for name, said in given)
     found: dict[str, Bound] = dict.fromkeys(options)
     for name, said in given:
-        found[name] = _parse_end(said.strip(), name, found[options[0]])
+        found[name] = _parse_end(said.strip(), name, found[options[0]], order)
     return _checked(Span(text, *found.values()))
 
 
-def _parse_end(text: str, option: str, first: Bound) -> Bound:
+def _parse_end(text: str, option: str, first: Bound, order: Order | None) -> Bound:
     """One end; `first` is the one before it, whose day a time of day belongs to."""
     with suppress(SettingError):
         return _parse_bound(text, text)
     cell = pl.Series([text])
     form, guessed = detect_format(cell, "", ".")
     guessed = guessed and "." not in text.split()[0]  # dots stand between day, month and year
+    if guessed and order is not None and isinstance(form, TextTimes):
+        form, guessed = replace(form, layout=order), False
     day = None
     if isinstance(form, ClockTimes) and isinstance(first, datetime):
         day = datetime.combine(first, time(tzinfo=first.tzinfo))

@@ -24,6 +24,7 @@ __all__ = [
     "Times",
     "TypedTimes",
     "detect_format",
+    "without_unit",
 ]
 
 Layout = Literal["year first", "day first", "month first", "month name", "compact"]
@@ -69,6 +70,15 @@ _UNITS = {
     "hours": 3600 * NANOSECONDS, "d": DAY, "days": DAY,
 }  # fmt: skip
 _UNIT_IN_NAME = re.compile(r"(?:^|[\s_\[(./-])(" + "|".join(_UNITS) + r")[\])]?\s*$", re.IGNORECASE)
+
+
+def without_unit(name: str) -> str:
+    """The name of a column without the unit of time in brackets at its end.
+
+    >>> without_unit("t [min]"), without_unit("time (h)"), without_unit("T_s")
+    ('t', 'time', 'T_s')
+    """
+    return _UNIT_IN_NAME.sub("", name) if name.rstrip().endswith(("]", ")")) else name
 
 
 @dataclass(frozen=True, slots=True)

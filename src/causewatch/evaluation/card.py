@@ -141,7 +141,8 @@ class ReportCard:
         Events during which an alarm was on, be it one raised before, and the mean share of an
         event under alarm.
     false_alarms, false_alarms_per_day, false_alarm_time_share
-        Alarms that overlap no event, and the share of normal rows under alarm.
+        Alarms that overlap no event, how many of them there are in a day of normal operation, and
+        the share of normal rows under alarm.
     ac_at_1, ac_at_3, ac_at_5, map_at_3, mrr, chance_ac_at_1, abstained
         Causes named, over events whose cause is known; a missed event counts 0. `abstained` is
         the share of detected ones for which the alarm says it cannot tell.
@@ -168,7 +169,7 @@ class ReportCard:
     coverage: float | None
     median_delay_s: float | None
     false_alarms: int
-    false_alarms_per_day: float
+    false_alarms_per_day: float | None
     false_alarm_time_share: float | None
     ac_at_1: float | None
     ac_at_3: float | None
@@ -237,6 +238,7 @@ def report_card(
     both = not bool(truth.all())
     near = affiliation(parted, parted_alarm) if both else None
     days = sum(_seconds(one) for one in recordings) / 86_400
+    normal = sum(_seconds(one, normal=True) for one in recordings)
     caught = [one for one in outcomes if one.detected]
     return ReportCard(
         vus_pr=vus_pr(parted, parted_score, window=VUS_WINDOW) if both else None,
@@ -256,7 +258,7 @@ def report_card(
         coverage=_mean([event.covered for event in outcomes]),
         median_delay_s=float(np.median(late)) if late else None,
         false_alarms=false,
-        false_alarms_per_day=false_alarms_per_day(false, days * 86_400),
+        false_alarms_per_day=false_alarms_per_day(false, normal) if normal else None,
         false_alarm_time_share=_finite(share_under_alarm(truth, alarm)),
         rows=len(labels),
         days=days,
@@ -375,11 +377,12 @@ def _causes(outcomes: Sequence[EventOutcome], signals: int) -> dict[str, float |
     return dict(zip(names, figures, strict=True))
 
 
-def _seconds(recording: Recording) -> float:
-    """How long the rows of a recording last that are counted."""
+def _seconds(recording: Recording, *, normal: bool = False) -> float:
+    """How long the rows of a recording last that are counted, or those that are normal."""
     table = recording.table
     assert table.labels is not None
-    return int(np.isfinite(table.labels).sum()) * table.interval
+    counted = table.labels == 0 if normal else np.isfinite(table.labels)
+    return int(counted.sum()) * table.interval
 
 
 def _finite(value: float) -> float | None:

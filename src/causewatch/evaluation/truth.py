@@ -7,6 +7,7 @@ Events come from ``causes.json`` where there is one, else from runs of labels. B
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -31,6 +32,9 @@ from causewatch.errors import (
 __all__ = ["CauseEntry", "doubts", "read_causes", "rows_of", "with_truth"]
 
 Ints = NDArray[np.intp]
+
+_NUMBERED = re.compile(r"\s*(?:row\s*)?\d+\s*")
+"""A row number where a time is expected."""
 
 
 def with_truth(
@@ -68,13 +72,20 @@ def with_truth(
             for name, table in tables.items()
         )
     events: dict[str, list[Event]] = {name: [] for name in tables}
-    for entry in _of_given(causes, tables, warn):
+    left_out: list[str] = []
+    for entry in _of_given(causes, tables, left_out.append):
         name = _file_of(entry, tables)
         event = _event(entry, name, tables[name])
         if event is None:
-            warn(f"The event {entry.name!r} is left out: {_why_no_row(entry, name)}.")
+            left_out.append(f"The event {entry.name!r} is left out: {_why_no_row(entry, name)}.")
         else:
             events[name].append(event)
+    labelled = any(np.any(table.labels == 1) for table in tables.values())
+    if left_out and not labelled and not any(events.values()):
+        msg = f"No event is left to count. {' '.join(left_out)}"
+        raise SettingError(msg)
+    for sentence in left_out:
+        warn(sentence)
     return tuple(
         _recording(name, table, sorted(events[name], key=lambda one: one.start))
         for name, table in tables.items()
@@ -172,6 +183,12 @@ def _file_of(entry: CauseEntry, tables: Mapping[str, TimeTable]) -> str:
         lies_in = [name for name in names if _lies_in(entry, tables[name])]
         if len(lies_in) == 1:
             return lies_in[0]
+        if isinstance(entry.start, str) and not lies_in:
+            msg = (
+                f"The event {entry.name!r} ({entry.start} to {entry.end}) begins in none of"
+                f" {len(names)} recordings ({listing(names)}); correct its times."
+            )
+            raise SettingError(msg)
     msg = (
         f"The event {entry.name!r} may belong to any of {len(names)} recordings"
         f" ({listing(names)}); give it a 'file' with the name of its recording."
@@ -210,7 +227,7 @@ def _check_ends(entry: CauseEntry, name: str, table: TimeTable) -> None:
             parse_span(f"{entry.start}..{entry.end}").bounds(table.clock)
         except SettingError as error:
             msg = f"{about}: {error}"
-            if entry.start.isdigit() and entry.end.isdigit():
+            if all(_NUMBERED.fullmatch(end) for end in (entry.start, entry.end)):
                 msg = (
                     f"{about} is from {json.dumps(entry.start)} to {json.dumps(entry.end)}, which"
                     " are no times; write row numbers without quotation marks."
@@ -262,7 +279,8 @@ def _bounds(entry: CauseEntry, table: TimeTable) -> tuple[int, int]:
                 f" {rows:,} rows; write 0-based row numbers, the end not included."
             )
             raise SettingError(msg)
-        times = np.append(table.time, table.time[-1] + 1)
+        step = max(1, round(table.interval * NANOSECONDS))
+        times = np.append(table.time, table.time[-1] + step)
         # Of rows that were left out the next one that was kept takes the place.
         kept = np.arange(len(table)) if table.file_rows is None else table.file_rows
         first, stop = np.searchsorted(kept, [entry.start, entry.end])

@@ -126,3 +126,13 @@ def test_examples():
 )
 def test_ticks_of_odd_length_are_a_number_of_rows(every, interval, text):
     assert format_tick(every, interval) == text
+
+
+def test_an_end_is_read_as_the_plant_writes_dates():
+    def start(text, order):
+        return parse_ends(text, None, ("--from", "--to"), order).start
+
+    assert start("9/11/2017 8:00 AM", "month first") == datetime(2017, 9, 11, 8)
+    assert start("9/11/2017 8:00 AM", "day first") == datetime(2017, 11, 9, 8)
+    assert start("14/9/2017", "month first") == datetime(2017, 9, 14)
+    assert start("9.11.2017", "month first") == datetime(2017, 11, 9)  # dots: day first

@@ -165,3 +165,15 @@ def test_replay_gives_times_of_the_right_kind(write):
     assert first.time == datetime(2020, 1, 1, tzinfo=UTC)
     assert [s.time for s in replay(write("time,a\n0.5,1\n1.5,2\n"))] == [0.5, 1.5]
     assert [s.time for s in replay(write("a\n5\n6\n"))] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"), [("t [min]", 60), ("Time (h)", 3600), ("time [ms]", 0.001), ("T_h", None)]
+)
+def test_a_name_with_its_unit_in_brackets_is_that_of_a_time(write, name, seconds):
+    table = read_table(write(f"{name},a\n" + "".join(f"{k},{k % 7}\n" for k in range(50))))
+    if seconds is None:
+        assert table.signals == (name, "a")
+    else:
+        assert (table.signals, table.clock) == (("a",), "elapsed")
+        assert table.interval == pytest.approx(seconds)

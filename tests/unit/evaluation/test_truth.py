@@ -149,6 +149,8 @@ def test_unknown_signals_list_the_known_ones() -> None:
         ([{"name": "x", "start": 1, "end": 2}], "has no 'signals'"),
         ([{"name": "x", "start": 1.5, "end": 2, "signals": []}], "'start' is 1.5"),
         ([{"name": "x", "start": None, "end": 2, "signals": []}], "'start' is null"),
+        ([{"name": "x", "start": "  ", "end": "2", "signals": []}], "'start' is \" \""),
+        ([{"name": "\ud800", "start": 1, "end": 2, "signals": []}], "half of a character"),
         ([{"name": "x", "start": True, "end": 2, "signals": []}], "'start' is true"),
         ([{"name": "x", "start": 1, "end": 2, "signals": "a"}], "write a list of names"),
         ([{"name": "x", "start": 1, "end": 2, "signals": [], "file": 3}], "'file' is 3"),
@@ -245,11 +247,11 @@ def test_row_numbers_are_those_of_the_file_whatever_was_left_out(
     inside = [number for number in numbers.tolist() if start <= number < end]
     entry = CauseEntry("x", start, max(end, start + 1), ())
     if not inside:
-        left_out: list[str] = []
-        (recording,) = with_truth({"t.csv": table}, [entry], left_out.append)
-        assert recording.events == ()
         rows = f"rows {entry.start} to {entry.end} of 't.csv' were all left out when reading"
-        assert left_out == [f"The event 'x' is left out: {rows}."]
+        with pytest.raises(SettingError) as error:
+            with_truth({"t.csv": table}, [entry])
+        expected = f"No event is left to count. The event 'x' is left out: {rows}."
+        assert str(error.value) == expected
         return
     (recording,) = with_truth({"t.csv": table}, [entry])
     labels = recording.table.labels
@@ -279,8 +281,9 @@ def test_row_numbers_may_reach_into_rows_that_were_left_out_at_the_end(
     tables = {"t.csv": read_table(path)}
     if not inside:
         left_out: list[str] = []
-        (recording,) = with_truth(tables, [CauseEntry("x", start, end, ())], left_out.append)
-        assert recording.events == ()
+        entries = [CauseEntry("x", start, end, ()), CauseEntry("y", 0, 2, ())]
+        (recording,) = with_truth(tables, entries, left_out.append)
+        assert [event.name for event in recording.events] == ["y"]
         rows = f"rows {start} to {end} of 't.csv' were all left out when reading"
         assert left_out == [f"The event 'x' is left out: {rows}."]
         return
@@ -333,3 +336,15 @@ def test_an_event_in_a_hole_of_the_recording_is_left_out() -> None:
     assert left_out == [
         "The event 'x' is left out: 't.csv' has no row from 42s to 48s, or none that could be read."
     ]
+
+
+def test_an_event_that_begins_in_none_of_the_recordings_has_wrong_times() -> None:
+    tables = {"a.csv": a_table(), "b.csv": a_table()}
+    with pytest.raises(SettingError, match=r"begins in none of 2 recordings \(a.csv, b.csv\)"):
+        with_truth(tables, [CauseEntry("x", "500s", "600s", ())])
+
+
+def test_an_event_up_to_the_last_row_ends_after_it() -> None:
+    (recording,) = with_truth({"t.csv": a_table()}, [CauseEntry("x", 90, 100, ())])
+    (event,) = recording.events
+    assert (event.start, event.end) == (90 * NANOSECONDS, 100 * NANOSECONDS)

@@ -77,12 +77,18 @@ def _entry(told: Any, number: int, file: str) -> CauseEntry:
     if not isinstance(told, Mapping):
         msg = f"{place} is {_as_json(told)}; expected {{name, start, end, signals}}."
         raise TableError(msg)
+    try:
+        json.dumps(told, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        msg = f"{place} has half of a character ({error.object[error.start]!a}); write it whole."
+        raise TableError(msg) from error
     missing = [key for key in ("name", "start", "end", "signals") if key not in told]
     if missing:
         msg = f"{place} has no {missing[0]!r}; expected {{name, start, end, signals}}."
         raise TableError(msg)
     for key in ("start", "end"):
-        if isinstance(told[key], bool) or not isinstance(told[key], (int, str)):
+        moment = told[key].strip() if isinstance(told[key], str) else told[key]
+        if isinstance(moment, bool) or not isinstance(moment, (int, str)) or moment == "":
             msg = (
                 f"{place}: {key!r} is {_as_json(told[key])}; write a time such as"
                 " '2026-01-01T14:02:00', or a row number counted from 0."

@@ -88,15 +88,18 @@ def _well(path: Path) -> str:
 def _read(path: Path, causes: Sequence[CauseEntry]) -> Recording:
     columns = check_columns(path, (TIME, LABELS, *SIGNALS), TITLE)
     more = [column for column in columns if column not in (TIME, LABELS, *SIGNALS)]
-    table = read_table(path, time=TIME, ignore=more)
-    lacking = [name for name in (LABELS, *SIGNALS) if name not in table.signals]
+    whole = read_table(path, time=TIME, ignore=more)
+    lacking = [name for name in (LABELS, *SIGNALS) if name not in whole.signals]
     if lacking:
         message = f"{path.name} holds no numbers in {listing(lacking)}; download it again."
         raise TableError(message)
-    kinds = table.values[:, table.signals.index(LABELS)]
+    # Read again with labels that are no signal: a row with nothing but a label is an empty row.
+    table = read_table(path, time=TIME, labels=LABELS, ignore=more)
     notes = tuple(note for note in table.notes if note.kind != "empty_columns")
-    table = keep_signals(replace(read_table(table, labels=LABELS), notes=notes), SIGNALS)
+    table = keep_signals(replace(table, notes=notes), SIGNALS)
     assert table.labels is not None
+    rows = np.searchsorted(whole.time, table.time)
+    kinds = whole.values[rows, whole.signals.index(LABELS)]
     if not (known := kinds[np.isfinite(table.labels)]).size:
         message = f"No row of {path.name} is labelled; leave it out, it may be normal or not."
         raise TableError(message)

@@ -96,9 +96,9 @@ def false_alarms(
 
 
 def false_alarms_per_day(false: int, seconds: float) -> float:
-    """False alarms in a recording of so many seconds, per day of it."""
+    """False alarms in so many seconds of normal operation, per day of it."""
     if not seconds > 0:
-        msg = f"The recording lasts {seconds:g} s; false alarms per day need a positive time."
+        msg = f"Normal operation lasts {seconds:g} s; false alarms per day need a positive time."
         raise SettingError(msg)
     return false * DAY / seconds
 

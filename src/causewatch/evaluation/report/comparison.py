@@ -81,7 +81,7 @@ COLUMNS: dict[str, tuple[Column, ...]] = {
                lambda row: row.card.coverage, percent, alarms=True),
         Column("Median delay", "from the start of an event to its alarm, of those noticed",
                lambda row: row.card.median_delay_s, lasting, low=True, alarms=True),
-        Column("False alarms a day", "alarms that overlap no event",
+        Column("False alarms a day", "alarms that overlap no event, per day of normal operation",
                lambda row: row.card.false_alarms_per_day, rate, low=True, alarms=True),
         Column("Normal time under alarm", "share of the normal rows",
                lambda row: row.card.false_alarm_time_share, percent, low=True, alarms=True),

@@ -202,7 +202,10 @@ def _causes(card: ReportCard, signals: int | None) -> tuple[Figure, ...]:
 
 
 def _days(card: ReportCard) -> str:
-    return f"In {lasting(card.days * 86_400)} of recordings."
+    if card.false_alarms_per_day is None:
+        return "Not defined: no row is normal."
+    normal = card.days * (1.0 - card.anomalous_rows / card.rows)
+    return f"In {lasting(normal * 86_400)} of normal operation."
 
 
 def _or_empty(value: float | None) -> str:

@@ -139,12 +139,14 @@ def percent(share: float | None) -> str:
     return f"{part:.{digits}f}".removesuffix(".0") + " %"
 
 
-def rate(value: float) -> str:
-    """False alarms a day: enough digits to tell few from fewer.
+def rate(value: float | None) -> str:
+    """False alarms a day: enough digits to tell few from fewer; a dash without normal time.
 
     >>> rate(0.0), rate(0.314), rate(2.07), rate(41.3), rate(5231.0)
     ('0', '0.31', '2.1', '41', '5,231')
     """
+    if value is None:
+        return NOTHING
     if not value or value >= 10:
         return f"{value:,.0f}"
     return f"{value:.1f}".removesuffix(".0") if value >= 1 else f"{value:.2g}"
