@@ -311,6 +311,8 @@ def body(kind: str, cells: dict[Task, dict[str, Any]], parts: Sequence[str]) -> 
             if task.part == part and "skipped" not in cell
         }
         ordered = sorted(mine, key=_order)
+        if not ordered and kind != "intervals":
+            continue
         if kind == "league":
             found = {(task.variant.name, task.column): mine[task] for task in ordered}
             texts += [league_tables(found, part), columns_table(found, part)]
@@ -364,11 +366,12 @@ def head_of(
         words = ",".join(value) if isinstance(value, tuple) else value and format_duration(value)
         option += f" --{name} '{words}'" if words else ""
     columns = [name for name in COLUMNS if any(task.column == name for task in cells)]
-    seeds = [
-        f"{name} ({', '.join(f'{part} {SEEDS[name][part]}' for part in parts)})"
+    known = {
+        name: [f"{part} {SEEDS[name][part]}" for part in parts if part in SEEDS[name]]
         for name in columns
         if name in SEEDS
-    ]
+    }
+    seeds = [f"{name} ({', '.join(words)})" for name, words in known.items()]
     about = []
     if seeds:
         about.append(
@@ -377,9 +380,13 @@ def head_of(
         )
     if len(seeds) < len(columns):
         about.append(
-            "The other columns are files as published: recordings of real plants and machines, but"
-            " Tennessee Eastman and BATADAL, which are simulations of others."
+            f"{'The other' if seeds else 'These'} columns are files as published: recordings of"
+            " real plants and machines, but Tennessee Eastman and BATADAL, which are simulations of"
+            " others."
         )
+    skipped = dict.fromkeys(task.column for task, cell in cells.items() if "skipped" in cell)
+    if kind != "intervals" and skipped:
+        about.append(f"Left out, as such a tick is shorter than a row: {', '.join(skipped)}.")
     words = f"\n{page.about.strip()}\n" if page.about else ""
     return (
         f"# {page.title}\n\nMade by `python -m benchmarks.league{option}`; code `{code}`;"

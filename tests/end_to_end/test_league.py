@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from benchmarks.league import recordings
-from benchmarks.league.__main__ import main
+from benchmarks.league.__main__ import arguments, head_of, main
 from benchmarks.league.case import counted_from, data_hash, other_ticks, slice_of, without_events
 from benchmarks.league.cells import (
     FIGURES,
@@ -197,6 +197,31 @@ def test_the_program_prints_and_resumes(cases, tmp_path, monkeypatch, capsys):
         )
         main()
         assert words in capsys.readouterr().out
+
+
+def test_ticks_shorter_than_a_row_are_left_out_and_it_is_said(cases, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(COLUMNS, "small", column_of(cases))
+    options = ["--only", "small", "--detectors", "plain", "--cells", str(tmp_path), "--every"]
+    monkeypatch.setattr("sys.argv", ["league", *options, "500ms", "--jobs", "1"])
+    main()
+    text = capsys.readouterr().out
+    assert "Left out, as such a tick is shorter than a row: small." in text
+    assert "##" not in text
+
+
+def test_the_head_says_what_is_simulated(monkeypatch, tmp_path):
+    monkeypatch.setattr(
+        "sys.argv", ["league", "--only", "quick plant,gecco", "--cells", str(tmp_path)]
+    )
+    given = arguments()
+    cell = {"figures": {}}
+    tasks = [Task(name, "report", Variant("plain")) for name in ("gecco", "quick plant")]
+    both = head_of("league", dict.fromkeys(tasks, cell), PARTS, given, "")
+    assert "quick plant (report (101, 140))" in both
+    assert "The other columns are files" in both
+    real = head_of("league", {tasks[0]: cell}, PARTS, given, "")
+    assert "simulation**" not in real
+    assert "These columns are files" in real
 
 
 def test_intervals_are_moved_where_a_tick_is_more_than_a_row(cases, tmp_path, monkeypatch, capsys):
