@@ -95,6 +95,42 @@ def _check(text, says):
     assert text.count("If that is wrong, ") == bool(says)
 
 
+def _with_signs(folder, name, separator, decimal):
+    """The later file with other signs."""
+    lines = (folder / "later.csv").read_text().splitlines()
+    path = folder / name
+    path.write_text(
+        "\n".join(line.replace(",", separator).replace(".", decimal) for line in lines) + "\n"
+    )
+    return str(path)
+
+
+def test_signs_that_differ_from_those_learnt_are_said_by_every_command(folder, capsys):
+    model = str(folder / "m.cwm")
+    both = _with_signs(folder, "both.csv", ";", ",")
+    sentence = (
+        "both.csv is not written with the signs of other recordings of this plant (comma between"
+        " columns, decimal point) but with its own (semicolon between columns, decimal comma), and"
+        " was read by these. If that is wrong, give --separator ',' and --decimal '.'."
+    )
+    assert main(["watch", model, both]) == 0
+    assert capsys.readouterr().err.count(sentence) == 1
+    causes = str(folder / "causes.json")
+    assert main(["evaluate", model, both, "--causes", causes, "--json"]) == 0
+    card = json.loads(capsys.readouterr().out)
+    assert sentence in card["notes"]
+    assert card["events_detected"] == 1
+    span = ["--from", "2009-05-08T00:05", "--to", "2009-05-08T00:06"]
+    assert main(["explain", model, both, *span]) == 0
+    assert sentence in capsys.readouterr().err
+    assert main(["watch", model, both, "--separator", ";", "--decimal", ","]) == 0
+    assert "is not written" not in capsys.readouterr().err
+    tab = _with_signs(folder, "tab.csv", "\t", ".")
+    assert main(["watch", model, tab]) == 0
+    said = capsys.readouterr().err
+    assert "(comma between columns) but with its own (tab between columns)" in said
+
+
 def test_what_the_user_says_goes_first(folder, tmp_path):
     scores = tmp_path / "scores.csv"
     options = ["--scores", str(scores), "--time-format", "%d/%m/%Y %H:%M:%S"]

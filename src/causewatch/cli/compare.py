@@ -140,8 +140,9 @@ def compare(
         hidden = [labels] if labels in known else []
         own = options | {"labels": None, "ignore": [*options["ignore"], *hidden]}
         learnt = read_tables([normal], own, tell)[normal.name]
-        tables = read_tables(test, options | {"usual": learnt.writing}, tell)
-        notes = remarks(tables, learnt.signals, learnt.clock)
+        options["usual"] = learnt.writing
+        tables = read_tables(test, options, tell)
+        notes = remarks(tables, learnt.signals, learnt.clock, options)
         tables = {
             name: on_clock(table, learnt.clock, learnt.interval) for name, table in tables.items()
         }

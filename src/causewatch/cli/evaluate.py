@@ -139,7 +139,7 @@ def evaluate(
     with progress_of() as tell:
         tables = read_tables(test, options, tell)
         signals = (*known.signals, *known.watching.guarded)
-        notes = remarks(tables, signals, known.clock)
+        notes = remarks(tables, signals, known.clock, options)
         tables = {
             name: on_clock(table, known.clock, known.interval) for name, table in tables.items()
         }

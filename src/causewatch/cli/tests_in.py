@@ -131,14 +131,23 @@ def on_clock(table: TimeTable, clock: str, interval: float) -> TimeTable:
     return replace(table, time=time, clock="elapsed", interval=interval)
 
 
-def remarks(tables: dict[str, TimeTable], columns: Sequence[str], clock: str) -> list[str]:
-    """What is to be said about recordings before they are watched; raises if nothing fits."""
+def remarks(
+    tables: dict[str, TimeTable], columns: Sequence[str], clock: str, options: dict[str, Any]
+) -> list[str]:
+    """What is to be said about recordings before they are watched; raises if nothing fits.
+
+    The `options` are those they were read with.
+    """
     from causewatch.data.day_order import DOUBTS
+    from causewatch.streaming.sources.signs import other_signs
 
     said = []
     for name, table in tables.items():
         if clock != "rows":
             said += [note.text for note in table.notes if note.kind in DOUBTS]
+        signs = {sign: options[sign] for sign in ("separator", "decimal")}
+        sentence = other_signs(name, options["usual"], table.writing, **signs)
+        said += [sentence] if sentence else []
         absent = [column for column in columns if column not in table.signals]
         if len(absent) == len(columns):
             msg = (

@@ -19,6 +19,7 @@ from causewatch.data.raw import file_name
 from causewatch.data.table import NANOSECONDS
 from causewatch.errors import TableError
 from causewatch.streaming.source import Batch, Wanted, no_signals, nothing
+from causewatch.streaming.sources.signs import other_signs
 
 __all__ = ["Column", "TableReader", "matching", "not_in"]
 
@@ -114,6 +115,15 @@ class TableReader:
         for note in table.notes:
             if note.kind in DOUBTS and not wanted.counted:
                 log.warning("%s", note.text)
+        sentence = other_signs(
+            self._name,
+            wanted.usual,
+            table.writing,
+            separator=said.separator,
+            decimal=said.decimal,
+        )
+        if sentence:
+            log.warning("%s", sentence)
         if self._skip and not _is_known(table, self._mark):
             self.rows, self._skip, self._mark = 0, 0, {"first": None}
         self._count = wanted.counted or table.clock == "rows"

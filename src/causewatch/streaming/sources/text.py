@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from causewatch.data import Clock
+from causewatch.data import Clock, Writing
 from causewatch.data.cells import read_numbers
 from causewatch.data.columns import TIME_NAMES, TimeColumn, find_time, plain
 from causewatch.data.day_order import contrary, settle
@@ -28,6 +28,7 @@ from causewatch.data.times import detect_format
 from causewatch.errors import CausewatchError, TableError, UnknownNameError
 from causewatch.streaming.source import Batch, Wanted, no_signals, nothing
 from causewatch.streaming.sources.csv_cells import CsvCells, cleaned
+from causewatch.streaming.sources.signs import other_signs
 from causewatch.streaming.sources.tables import Column, matching, not_in
 
 __all__ = ["CsvRows"]
@@ -232,6 +233,15 @@ class CsvRows:
         dialect = detect_dialect(
             texts, self._name, said.separator, said.decimal, self._wanted.usual
         )
+        sentence = other_signs(
+            self._name,
+            self._wanted.usual,
+            Writing(separator=dialect.separator, decimal=dialect.decimal),
+            separator=said.separator,
+            decimal=said.decimal,
+        )
+        if sentence:
+            self._warn("other_signs", sentence)
         self._names = clean_names(dialect.names, self._name, Tally())
         self._skip, self._has_header = dialect.skip, dialect.has_header
         if len(self._names) != dialect.cells:
