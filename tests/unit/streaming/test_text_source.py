@@ -91,7 +91,20 @@ def feed_stdin(monkeypatch, data):
 
 
 @pytest.mark.parametrize(
-    "kind", ["plain", "gzip", "utf16", "bom", "windows", "old mac", "semicolons", "blanks", "json"]
+    "kind",
+    [
+        "plain",
+        "gzip",
+        "utf16",
+        "utf16 without mark",
+        "utf16 big end first",
+        "bom",
+        "windows",
+        "old mac",
+        "semicolons",
+        "blanks",
+        "json",
+    ],
 )
 def test_every_dialect_gives_the_same_rows(kind, tmp_path, opened):
     text = csv_text(0, 30)
@@ -103,6 +116,8 @@ def test_every_dialect_gives_the_same_rows(kind, tmp_path, opened):
     data = {
         "gzip": gzip.compress(text.encode()),
         "utf16": codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
+        "utf16 without mark": text.encode("utf-16-le"),
+        "utf16 big end first": text.encode("utf-16-be"),
         "bom": codecs.BOM_UTF8 + text.encode(),
         "windows": text.replace("\n", "\r\n").encode(),
         "old mac": text.replace("\n", "\r").encode(),

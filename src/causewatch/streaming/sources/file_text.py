@@ -23,6 +23,8 @@ __all__ = ["Text"]
 
 HEAD = 4096
 """Bytes by which a file is known again."""
+MOSTLY_ZERO = 0.9
+"""Every other byte of UTF-16 is 0 in at least this share of Western signs."""
 
 
 class Text:
@@ -68,8 +70,7 @@ class Text:
             self._file = gzip.GzipFile(fileobj=self._raw)  # type: ignore[assignment]
             first = self._bytes(HEAD)
             self._file.seek(0)
-        marks = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-        wide = marks.get(first[:2])
+        wide = _wide(first)
         self._decoder = None if wide is None else codecs.getincrementaldecoder(wide)("replace")
         # Macs of old end lines with a carriage return alone.
         self._returns = b"\r" in first and b"\n" not in first
@@ -160,3 +161,17 @@ class Text:
         """See `Incoming`."""
         self._file.close()
         self._raw.close()  # which closing a gzip file leaves open
+
+
+def _wide(start: bytes) -> str | None:
+    """Which UTF-16 a file is that begins like this, with a mark or without; None for others."""
+    marks = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+    if start[:2] in marks or len(start) < 4:
+        return marks.get(start[:2])
+    for form, zeros, signs in (
+        ("utf-16-le", start[1::2], start[0::2]),
+        ("utf-16-be", start[0::2], start[1::2]),
+    ):
+        if zeros.count(0) > MOSTLY_ZERO * len(zeros) and 0 not in signs:
+            return form
+    return None
