@@ -78,7 +78,7 @@ def without_unit(name: str) -> str:
     >>> without_unit("t [min]"), without_unit("time (h)"), without_unit("T_s")
     ('t', 'time', 'T_s')
     """
-    return _UNIT_IN_NAME.sub("", name) if name.rstrip().endswith(("]", ")")) else name
+    return _UNIT_IN_NAME.sub("", name).rstrip() if name.rstrip().endswith(("]", ")")) else name
 
 
 @dataclass(frozen=True, slots=True)
