@@ -170,8 +170,15 @@ def _detect_separator(lines: Sequence[str]) -> str:
     for mark in SEPARATORS:
         counts = Counter(_count(line, mark) for line in lines)
         usual, lines_with = counts.most_common(1)[0]
-        first = max(_count(line, mark) for line in lines[: MOST_TITLES + 1])
-        if usual > 0 and lines_with >= 0.7 * len(lines) and abs(first - usual) <= 1:
+        first = lines[: MOST_TITLES + 1]
+        most = max(_count(line, mark) for line in first)
+        # A header may end in signs that no row ends in.
+        filled = max(_count(line.rstrip(f" {mark}"), mark) for line in first)
+        if (
+            usual > 0
+            and lines_with >= 0.7 * len(lines)
+            and min(abs(most - usual), abs(filled - usual)) <= 1
+        ):
             return mark
     counts = Counter(len(line.split()) for line in lines)
     usual, lines_with = counts.most_common(1)[0]

@@ -54,6 +54,12 @@ def test_a_separator_at_line_ends_is_no_column(write, header):
     assert (note.kind, note.count) == ("trailing_separators", 1)
 
 
+def test_a_header_may_end_in_separators_that_no_row_ends_in(write):
+    table = read_table(write("time;a;b;;;\n0;1,5;2\n1;2,5;3\n2;3,5;4\n"))
+    assert table.signals == ("a", "b")
+    np.testing.assert_array_equal(table.values[:, 0], [1.5, 2.5, 3.5])
+
+
 @pytest.mark.parametrize("header", ["time;a;b;;;", "time;a;b"])
 def test_wholly_empty_columns_at_line_ends_are_none(write, noted, header):
     table = read_table(write(f"{header}\n0;1,5;2;;;\n1;2,5;3;;;\n2;3,5;4;; ;\n"))
