@@ -74,9 +74,11 @@ def test_there_is_at_least_one_core():
 
 def test_linear_algebra_on_one_thread():
     def threads():
-        return [library["num_threads"] for library in parallel._controller().info()]
+        blas = parallel._controller().select(user_api="blas")
+        return [library["num_threads"] for library in blas.info()]
 
     before = threads()
     with one_thread():
         assert set(threads()) <= {1}
+        assert threads()
     assert threads() == before
