@@ -51,6 +51,17 @@ def paper(folder: Path | None, quick: bool) -> Page:
     )
 
 
+def pepper(folder: Path | None, quick: bool) -> Page:
+    """The paper's tables on the simulated robot, with step and lag of the published rule."""
+    seed = 31 if quick else 701
+    case = simulate_case("pepper", seed, quick=quick)
+    names = ("paper", "switch") if quick else ("paper", "rnn", "tcn", "tce", "default", "switch")
+    result = reproduce(case, names, seed=seed)
+    data = tables_hash(recording.table for recording in case.tests)
+    title = "The paper's tables on the simulated robot"
+    return Page("pepper", title, True, f"seed {seed}", data, markdown(result))
+
+
 def discoverers(folder: Path | None, quick: bool) -> Page:
     """Other discoverers and independence tests, everything else the same."""
     assert folder is not None
@@ -101,6 +112,7 @@ def discoverers(folder: Path | None, quick: bool) -> Page:
 
 PAGES: dict[str, tuple[Callable[[Path | None, bool], Page], bool]] = {
     "paper": (paper, False),
+    "pepper": (pepper, False),
     "causrca": (causrca, True),
     "discoverers": (discoverers, True),
 }

@@ -326,34 +326,34 @@ class _Regressions:
         numbers = np.flatnonzero(self.watched)
         extra = 1 if options.intercept else 0
         sizes = np.bincount(equations.target[numbers], minlength=equations.signals)
-        targets = np.argsort(-sizes, kind="stable")
-        self._targets = targets[: np.count_nonzero(sizes)]
-        self._squares = GrowingLeastSquares(sizes[self._targets] + extra)
+        self._targets = np.flatnonzero(sizes)
+        sizes = sizes[self._targets] + extra
+        self._squares = GrowingLeastSquares(sizes)
         self._first = first[self._targets]
 
-        # Where each link's column stands: intercept in front, then by lag as in the scripts.
-        numbers = numbers[np.argsort(equations.lag[numbers], kind="stable")]
-        problem = np.full(equations.signals, -1)
-        problem[self._targets] = np.arange(len(self._targets))
-        filled = np.full(len(self._targets), extra)
-        self._row = np.zeros(len(equations.source), dtype=np.intp)
-        self._problem = np.zeros(len(equations.source), dtype=np.intp)
-        width = int(sizes.max(initial=0)) + extra
-        # The memory has two columns more than there are signals: always 1, and always 0.
-        column = np.full((width + 1, len(self._targets)), equations.signals + 1)
+        # A row holds, target by target: the intercept's 1, the links by lag as in the scripts, and
+        # the target's own value. The memory has one column more than there are signals: always 1.
+        ends = np.cumsum(sizes + 1) - 1
+        self._begins = ends - sizes
+        numbers = numbers[np.lexsort((equations.lag[numbers], equations.target[numbers]))]
+        column = np.full(int(np.sum(sizes + 1)), equations.signals)
         back = np.zeros_like(column)
-        column[:extra] = equations.signals
-        column[-1] = self._targets
-        for link in numbers.tolist():
-            here = int(problem[equations.target[link]])
-            row = int(filled[here])
-            self._row[link], self._problem[link] = row, here
-            column[row, here], back[row, here] = equations.source[link], equations.lag[link]
-            filled[here] += 1
+        column[ends] = self._targets
+        links = np.ones(len(column), dtype=np.bool_)
+        links[ends] = False
+        if options.intercept:
+            links[self._begins] = False
+        column[links], back[links] = equations.source[numbers], equations.lag[numbers]
+        # Which coefficient of all problems, and which problem, belongs to each link.
+        problem = np.searchsorted(self._targets, equations.target[numbers])
+        self._problem = np.zeros(len(equations.source), dtype=np.intp)
+        self._place = np.zeros_like(self._problem)
+        self._problem[numbers] = problem
+        self._place[numbers] = np.flatnonzero(links) - problem
 
         self._length = equations.max_lag + 1
-        self._memory = np.full((self._length, equations.signals + 2), np.nan)
-        self._memory[:, -2:] = (1.0, 0.0)
+        self._memory = np.full((self._length, equations.signals + 1), np.nan)
+        self._memory[:, -1] = 1.0
         self._ticks = 0
         # For each place of the newest tick in the ring: where to pick every cell of a new row.
         across = self._memory.shape[1]
@@ -370,11 +370,13 @@ class _Regressions:
         """Take in a tick; says which signals' regressions it went into."""
         now = self._ticks % self._length
         usable = np.abs(values) < LARGEST
-        self._memory[now, :-2] = np.where(usable, values, 0.0 if self._zero else np.nan)
+        self._memory[now, :-1] = np.where(usable, values, 0.0 if self._zero else np.nan)
         memory = self._memory.ravel()
         row = memory[self._cells[now]]
-        present = np.isfinite(row).all(axis=0) & (self._ticks >= self._first)
-        self._squares.add(row, None if present.all() else present)
+        present = self._ticks >= self._first
+        if len(row):
+            present &= np.logical_and.reduceat(np.isfinite(row), self._begins)
+        self._squares.add(row, present)
         self._ticks += 1
 
         equations = self._equations
@@ -390,7 +392,7 @@ class _Regressions:
         """Of each link; NaN where there is no column for it, or no row yet."""
         if not len(self._targets):
             return np.full(len(self.watched), np.nan)
-        solution = self._squares.solve()[self._row, self._problem]
+        solution = self._squares.solve()[self._place]
         known = self.watched & (self._squares.rows[self._problem] > 0)
         coefficients: Floats = np.where(known, solution, np.nan)
         return coefficients

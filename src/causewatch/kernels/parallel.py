@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from itertools import islice
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["spread"]
+__all__ = ["one_thread", "spread"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,6 +26,12 @@ Result = TypeVar("Result")
 @cache
 def _controller() -> ThreadpoolController:
     return ThreadpoolController()  # looks at every loaded library: once is enough
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """BLAS and LAPACK run on one thread inside; entering and leaving takes some microseconds."""
+    limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
+    return limited
 
 
 def _cores() -> int:
@@ -44,7 +51,7 @@ def spread(
     one piece of work takes less than a few milliseconds, threads cost more than they bring.
     """
     cores = _cores()
-    with _controller().limit(limits=1, user_api="blas"):
+    with one_thread():
         if cores == 1 or not threads:
             yield from map(work, items)
             return

@@ -142,6 +142,19 @@ def test_signals_that_are_copies_are_as_the_literal_twin(small):
     compare(small, np.ones(len(LINKS)), live, dense=150, every=1)
 
 
+def test_more_causes_than_ticks_are_as_the_literal_twin():
+    """As on the robot: wide regressions, signals that repeat each other, stand still or wake up."""
+    links = [(source, target, lag) for target in (0, 5) for source in range(12) for lag in (1, 2)]
+    equations = system(links, signals=12, max_lag=2)
+    live = stable(8, 12, 60)
+    live[:, 3] = live[:, 2]
+    live[:, 4] = 0.5 * live[:, 1] + 3.0
+    live[:, 6] = 20.0
+    live[:35, 7] = 1.0
+    live[40:44] = live[39]
+    compare(equations, np.ones(len(links)), live, dense=60, every=1)
+
+
 def test_limits_are_as_the_literal_twin(small):
     normal = rows(3, 90)
     assert np.allclose(

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from causewatch.kernels import parallel
-from causewatch.kernels.parallel import spread
+from causewatch.kernels.parallel import one_thread, spread
 
 
 @pytest.fixture(params=[1, 2, 4])
@@ -70,3 +70,15 @@ def test_several_threads_work_when_there_are_several_cores(monkeypatch):
 
 def test_there_is_at_least_one_core():
     assert parallel._cores() >= 1
+
+
+def test_linear_algebra_on_one_thread():
+    def threads():
+        blas = parallel._controller().select(user_api="blas")
+        return [library["num_threads"] for library in blas.info()]
+
+    before = threads()
+    with one_thread():
+        assert set(threads()) <= {1}
+        assert threads()
+    assert threads() == before

@@ -107,10 +107,9 @@ class Lengths:
     max_lag: int | None = None
 
 
-FULL = {"swat": Lengths(5 * DAY, 2 * DAY), "pepper": Lengths(14_000, 1_415, 50, 1)}
+FULL = {"swat": Lengths(5 * DAY, 2 * DAY), "pepper": Lengths(14_000, 1_415)}
 """As long as needed for stable figures: the plant's recordings are shorter than SWaT's six and five
-days; the robot's are as long as Pepper's (4,244 rows in three files), but with a longer step than
-the published rule finds (5 to 8 rows, up to 5 steps back), with which it takes hours."""
+days; the robot's are as long as Pepper's (4,244 rows in three files)."""
 QUICK = {"swat": Lengths(DAY, DAY // 2, 206, 2), "pepper": Lengths(2_000, 400, 40, 1)}
 """For trials only: too short for figures that mean anything. The plant's step is SWaT's."""
 
