@@ -23,7 +23,17 @@ COMMANDS = (
     ("token",),
     *(
         ("alarms", name)
-        for name in ("list", "show", "ack", "comment", "shelve", "unshelve", "normal", "undo")
+        for name in (
+            "list",
+            "show",
+            "ack",
+            "comment",
+            "shelve",
+            "unshelve",
+            "normal",
+            "accept",
+            "undo",
+        )
     ),
     ("explain",),
     ("evaluate",),

@@ -1,9 +1,8 @@
-"""A slow, obvious twin of the default detector: one signal, one memory, one number at a time.
+"""A slow, obvious twin of the default detector: one signal, one statistic, one number at a time.
 
-Written from the definitions at the top of `causewatch.detectors.innovation` and
-`causewatch.detectors.statistics`, without their arrays. The numbers that make it up (where clips
-lie, what counts as near, what leans) are repeated here: a change of one of them should be noticed.
-Only straight-line mechanisms.
+Written from the rules at the top of `causewatch.detectors.innovation`, `statistics`, `guards` and
+`lifts`, without their arrays. The numbers that make it up (where clips lie, how long memories are,
+what leans, what lifts) are repeated here: a change of one of them should be noticed.
 """
 
 from __future__ import annotations
@@ -11,10 +10,12 @@ from __future__ import annotations
 import math
 
 NAN = math.nan
-CLIP, SQUARE_CLIP, LEVEL_CLIP, CAUSE_CLIP = 8.0, 16.0, 1e5, 4.0
-BRIEF, FADES, LONG, UNDOING = 8, 16, 32, 3
-NEAR, LEANS, MOST_PERSISTENCE = 0.7, 0.5, 0.99
-FAMILIES = ("mean", "variance", "coefficient", "level")
+MEANS, SQUARES = (1, 8), (8,)
+CLIP, SQUARE_CLIP, CAUSE_CLIP, LEANS, ROUNDING = 100.0, 80.0, 8.0, 0.5, 1e-12
+ACCEPT, STILL_MOST = 16, 2.0
+OUTSIDE, OUTSIDE_LEAST, APART, FARTHEST = 0.5, 5e-4, 0.05, 1e12
+HOURS, TICKS, RAISE, LEAK, OVER, MOST, COMPANY = 4.0, 500.0, 0.25, 1 / 24, 1.3, 2.0, 1
+QUIET, QUIET_SHARE = 6, 1 / 60
 
 
 def between(value, most):
@@ -22,10 +23,16 @@ def between(value, most):
     return max(-most, min(most, value))
 
 
+def median(numbers):
+    numbers = sorted(numbers)
+    half = len(numbers) // 2
+    return numbers[half] if len(numbers) % 2 else (numbers[half - 1] + numbers[half]) / 2
+
+
 class NaiveDetector:
     """Judges ticks as `InnovationDetector` does."""
 
-    def __init__(self, equations, limits, drift_rate):
+    def __init__(self, equations, limits):
         self.signals = range(equations.signals)
         self.links = [
             (int(i), int(j), int(lag), float(c))
@@ -37,186 +44,206 @@ class NaiveDetector:
                 strict=True,
             )
         ]
-        self.into = {
-            j: [k for k, one in enumerate(self.links) if one[1] == j] for j in self.signals
-        }
         self.intercept = [float(x) for x in equations.intercept]
         self.spread = [float(x) for x in equations.spread]
         self.centre = [float(x) for x in limits.centre]
         self.scale = [float(x) for x in limits.scale]
-        self.rate = drift_rate
-        self.drift = [0.0 for _ in self.signals]
-        self.limit = self.limits_by_name(limits)
+        self.limit = limits.statistics.tolist()
+        assert len(self.limit) == len(MEANS) + len(SQUARES) + 1
+        self.stands = [math.isfinite(limit) for limit in self.limit[-1]]
+        self.usual = max(limits.moving, 1.0)
+        self.shift = [0.0 for _ in self.signals]
+        self.lately = []  # innovations, oldest first
         self.begin()
 
-    def limits_by_name(self, limits):
-        """Limit of each statistic by family, memory and signal (or link)."""
-        layout, numbers = limits.layout, iter(limits.statistics.tolist())
-        plan = [("mean", memory, self.signals) for memory in layout.means]
-        plan += [("variance", memory, self.signals) for memory in layout.variances]
-        plan += [("level", 1, self.signals)] if layout.level else []
-        plan += [("coefficient", memory, range(len(self.links))) for memory in layout.coefficients]
-        found = {
-            (family, memory, one): next(numbers) * limits.overall
-            for family, memory, whole in plan
-            for one in whole
-        }
-        assert next(numbers, None) is None
-        return found
-
     def begin(self):
-        """Forget everything but the drift."""
+        """Forget everything but what operators called normal."""
         self.past = []  # rows, newest first: by signal, value and whether it stands in for one
-        self.levels = {j: [] for j in self.signals}  # newest first
-        self.statistic = dict.fromkeys(self.limit, 0.0)
-        self.brief = dict.fromkeys(self.limit, 0.0)
-        self.lately = dict.fromkeys(self.limit, 0.0)
-        self.offset = dict.fromkeys(self.signals, 0)  # its side, and ticks left to undo it
-        self.undoing = dict.fromkeys(self.signals, 0)
-
-    def cause(self, source, lag, values):
-        """Value of a cause, and whether it was missing; NaN where the stretch had not begun."""
-        if lag == 0:
-            return values[source], not math.isfinite(values[source])
-        if lag > len(self.past):
-            return NAN, False
-        return self.past[lag - 1][source]
+        self.mean = {(memory, j): 0.0 for memory in MEANS for j in self.signals}
+        self.square = {(memory, j): 1.0 for memory in SQUARES for j in self.signals}
+        self.still = [0.0 for _ in self.signals]
+        self.last = [NAN for _ in self.signals]
 
     def leans(self, link):
         """Whether the target cannot be judged without the source."""
-        source, target, _, coefficient = self.links[link]
+        source, target, _, coefficient = link
         return abs(coefficient) * self.scale[source] / self.spread[target] > LEANS
 
-    def instead(self, signal, expected):
+    def expect(self, j, rows):
+        """What the causes of a signal say of it, and whether they can be relied on."""
+        total, certain = self.intercept[j] + self.shift[j], True
+        for link in self.links:
+            source, target, lag, coefficient = link
+            if target != j:
+                continue
+            value, missing = rows[lag][source] if lag < len(rows) else (NAN, False)
+            total += coefficient * value
+            certain = certain and not (missing and self.leans(link))
+        return total, certain
+
+    def instead(self, j, expected):
         """What stands in for a missing value: what its causes say, within the usual."""
         if math.isnan(expected):
-            return self.centre[signal]
-        away = expected - self.centre[signal]
-        return self.centre[signal] + between(away, CAUSE_CLIP * self.scale[signal])
+            return self.centre[j]
+        return self.centre[j] + between(expected - self.centre[j], CAUSE_CLIP * self.scale[j])
 
-    def update(self, values, new_stretch=False):
+    def update(self, values, new_stretch=False, fresh=None):
         """Score, evidence by signal and expected values of one tick."""
         values = [float(x) for x in values]
         if new_stretch:
             self.begin()
-        causes, expected, innovation = {}, [], []
+        bare = [(value if math.isfinite(value) else NAN, False) for value in values]
+        first = [self.expect(j, [bare, *self.past])[0] for j in self.signals]
+        row = [
+            (values[j], False) if math.isfinite(values[j]) else (self.instead(j, first[j]), True)
+            for j in self.signals
+        ]
+        self.past.insert(0, row)
+        expected, innovation = [], []
         for j in self.signals:
-            total, certain = self.intercept[j], True
-            for k in self.into[j]:
-                source, _, lag, coefficient = self.links[k]
-                causes[k], missing = self.cause(source, lag, values)
-                total += coefficient * causes[k]
-                certain = certain and not (missing and self.leans(k))
+            total, certain = self.expect(j, self.past)
+            left = (values[j] - total) / self.spread[j]
             expected.append(total)
-            left = (values[j] - total) / self.spread[j] - self.drift[j]
             innovation.append(left if certain and math.isfinite(left) else NAN)
         self.innovation = innovation
-        self.past.insert(
-            0,
-            [
-                (values[j], False)
-                if math.isfinite(values[j])
-                else (self.instead(j, expected[j]), True)
-                for j in self.signals
-            ],
-        )
-        if all(math.isnan(one) for one in innovation):
-            return None, [NAN for _ in self.signals], expected
-        for j in self.signals:
-            self.take_in(j, innovation[j], causes)
+        self.lately.append(innovation)
+        shown = [math.isfinite(values[j]) and (fresh is None or fresh[j]) for j in self.signals]
+        self.sizes = [
+            *([self.mean_of(memory, j) for j in self.signals] for memory in MEANS),
+            *([self.square_of(memory, j) for j in self.signals] for memory in SQUARES),
+            self.stood(values, shown),
+        ]
         evidence = [
-            NAN if math.isnan(innovation[j]) else max(self.ratios(j).values()) for j in self.signals
+            self.evidence_of(j) if math.isfinite(innovation[j]) else NAN for j in self.signals
         ]
-        score = max(one for one in evidence if not math.isnan(one))
-        self.follow(innovation, evidence, score)
-        return score, evidence, expected
+        known = [height for height in evidence if not math.isnan(height)]
+        return max(known) if known else None, evidence, expected
 
-    def take_in(self, j, left, causes):
-        """One step of the statistics of one signal; none of them moves where it is unknown."""
-        if math.isnan(left):
-            level = self.levels[j][0] if self.levels[j] else 0.0
-            self.levels[j].insert(0, self.undone(j, level))
-            return
-        own = [(lag, c) for i, target, lag, c in self.links if i == j == target and lag > 0]
-        size = sum(abs(c) for _, c in own)
-        shrink = MOST_PERSISTENCE / size if size > MOST_PERSISTENCE else 1.0
-        level = between(left, LEVEL_CLIP)
-        for lag, coefficient in own:
-            if lag <= len(self.levels[j]):
-                level += shrink * coefficient * self.levels[j][lag - 1]
-        level = self.undone(j, level)
-        self.levels[j].insert(0, level)
-        left = between(left, CLIP)
-        for family, memory, one in self.statistic:
-            if family == "coefficient":
-                if self.links[one][1] != j:
-                    continue
-                source = self.links[one][0]
-                cause = (causes[one] - self.centre[source]) / self.scale[source]
-                given = left * between(cause, CAUSE_CLIP)
-            elif one != j:
-                continue
-            elif family == "mean":
-                given = left
-            elif family == "variance":
-                given = min(left * left, SQUARE_CLIP) - 1.0
-            else:
-                given = level
-            before = self.statistic[family, memory, one]
-            self.statistic[family, memory, one] = before + (given - before) / memory
-            if memory >= LONG:
-                self.let_go((family, memory, one), given)
-
-    def let_go(self, which, given):
-        """A long memory that the last ticks no longer bear out stands at its limit at most."""
-        self.brief[which] += (given - self.brief[which]) / BRIEF
-        self.lately[which] = max(abs(self.brief[which]), self.lately[which] * (1 - 1 / FADES))
-        most = max(self.limit[which], self.lately[which])
-        self.statistic[which] = between(self.statistic[which], most)
-
-    def undone(self, j, level):
-        """A level that a jump back would take across zero stays there."""
-        if ("level", 1, j) not in self.limit:
-            return level
-        if self.offset[j] * level < 0:
-            level = 0.0
-            self.undoing[j] = self.undoing[j] or UNDOING
-        if self.undoing[j] > 0:
-            self.undoing[j] -= 1
-            if self.undoing[j] == 0:
-                self.offset[j] = 0
-        if abs(level) > self.limit["level", 1, j]:
-            self.offset[j] = 1 if level > 0 else -1
-            self.undoing[j] = 0
-        return level
-
-    def ratios(self, j):
-        """Each statistic of a signal in units of its limit."""
-        return {
-            (family, memory, one): abs(value) / self.limit[family, memory, one]
-            for (family, memory, one), value in self.statistic.items()
-            if (self.links[one][1] if family == "coefficient" else one) == j
-        }
-
-    def families(self):
-        """Evidence by family and signal."""
-        return [
-            [
-                max([r for (name, _, _), r in self.ratios(j).items() if name == family] or [0.0])
-                for j in self.signals
-            ]
-            for family in FAMILIES
+    def evidence_of(self, j):
+        """The largest statistic in units of its limit; standing still counts only so much."""
+        ratios = [
+            size[j] / limit[j] if math.isfinite(limit[j]) else 0.0
+            for size, limit in zip(self.sizes, self.limit, strict=True)
         ]
+        return max(*ratios[:-1], min(ratios[-1], STILL_MOST))
 
-    def follow(self, innovation, evidence, score):
-        """Let centres follow drift: not in an alarm of several signals, not beside a loud one."""
-        loud = [j for j in self.signals if evidence[j] > NEAR]
-        if score >= 1.0 and len(loud) > 1:
-            return
+    def mean_of(self, memory, j):
+        if math.isfinite(self.innovation[j]):
+            left = between(self.innovation[j], CLIP)
+            self.mean[memory, j] += (left - self.mean[memory, j]) / memory
+        return abs(self.mean[memory, j])
+
+    def square_of(self, memory, j):
+        if math.isfinite(self.innovation[j]):
+            square = min(between(self.innovation[j], CLIP) ** 2, SQUARE_CLIP)
+            self.square[memory, j] += (square - self.square[memory, j]) / memory
+        return math.sqrt(self.square[memory, j])
+
+    def stood(self, values, shown):
+        """For how long each signal has shown the same value while others moved."""
+        moved = [
+            shown[j]
+            and math.isfinite(self.last[j])
+            and abs(values[j] - self.last[j]) > ROUNDING * abs(values[j])
+            for j in self.signals
+        ]
+        sizes = []
         for j in self.signals:
-            if math.isnan(innovation[j]) or innovation[j] == 0.0:
+            if not shown[j]:
+                sizes.append(0.0)
                 continue
-            beside = {i for i, target, _, _ in self.links if target == j}
-            beside |= {target for i, target, _, _ in self.links if i == j}
-            if not (beside - {j}).intersection(loud):
-                self.drift[j] += math.copysign(self.rate, innovation[j])
+            others = sum(moved[i] and self.stands[i] for i in self.signals if i != j)
+            if moved[j] or math.isnan(self.last[j]):
+                self.still[j] = 0.0
+            else:
+                self.still[j] += min(others / self.usual, 1.0)
+            sizes.append(self.still[j])
+        self.last = [values[j] if shown[j] else self.last[j] for j in self.signals]
+        return sizes
+
+    def accept(self, j):
+        """Where a signal was lately is normal from now on."""
+        seen = [row[j] for row in self.lately[-ACCEPT:] if math.isfinite(row[j])]
+        if seen:
+            self.shift[j] += median(seen) * self.spread[j]
+            moved = median(seen)
+            self.lately = [[*row[:j], row[j] - moved, *row[j + 1 :]] for row in self.lately]
+        for memory in MEANS:
+            self.mean[memory, j] = 0.0
+        for memory in SQUARES:
+            self.square[memory, j] = 1.0
+        self.still[j], self.last[j] = 0.0, NAN
+
+
+class NaiveGuard:
+    """Holds one signal against its range, and against its twin."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+        self.margin = max(OUTSIDE * (high - low), OUTSIDE_LEAST * max(1.0, abs(low), abs(high)))
+        self.apart = max(APART * (high - low), self.margin / FARTHEST)
+        self.begun, self.unlike = False, False
+
+    def update(self, value, twin=NAN):
+        """Evidence of one tick."""
+        self.unlike = False
+        if not math.isfinite(value):
+            return NAN
+        if not self.begun:
+            self.begun = True
+            self.unlike = self.outside(value) > 1.0
+            if self.unlike:
+                self.low, self.high = min(self.low, value), max(self.high, value)
+        outside = max(0.0, self.outside(value))
+        if math.isfinite(twin):
+            outside = max(outside, abs(value - twin) / self.apart)
+        return outside if outside <= 1.0 else 1.0 + math.log(min(outside, FARTHEST))
+
+    def outside(self, value):
+        return max(self.low - value, value - self.high) / self.margin
+
+
+class NaiveLifts:
+    """Lifts the limits of signals that are loud alone for long, or again and again."""
+
+    def __init__(self, equations, guarded, every):
+        self.model = equations.signals
+        self.signals = range(equations.signals + guarded)
+        pairs = list(zip(equations.source.tolist(), equations.target.tolist(), strict=True))
+        self.near = [
+            {b for a, b in pairs if a == j} | {a for a, b in pairs if b == j} for j in self.signals
+        ]
+        self.capacity = max(HOURS * 3600.0 / every, TICKS)
+        self.apart = max(QUIET, QUIET_SHARE * self.capacity)
+        self.level = [0.0 for _ in self.signals]
+        self.peak = [0.0 for _ in self.signals]
+        self.lift = [1.0 for _ in self.signals]
+        self.quiet = [math.inf for _ in self.signals]
+
+    def step(self, evidence):
+        """Evidence in units of the lifted limits, and which limits were lifted by this tick."""
+        heights = [float(evidence[j]) / self.lift[j] for j in self.signals]
+        loud = {j for j in self.signals if heights[j] > 1.0}
+        full = set()
+        for j in self.signals:
+            if j not in loud:
+                self.quiet[j] += 1
+                self.level[j] = max(0.0, self.level[j] - LEAK)
+                self.lift[j] = max(1.0, self.lift[j] * math.exp(-LEAK / self.capacity))
+                if self.level[j] == 0.0:
+                    self.peak[j] = 0.0
+                continue
+            if not (loud - {j}) & self.near[j] and len(loud) - 1 <= COMPANY:
+                self.level[j] += 1
+                if self.quiet[j] > self.apart:
+                    self.level[j] += RAISE * self.capacity
+                self.peak[j] = max(self.peak[j], evidence[j])
+            self.quiet[j] = 0
+            if self.level[j] >= self.capacity:
+                full.add(j)
+                lifted = OVER * self.peak[j]
+                if j < self.model:
+                    lifted = min(lifted, MOST * self.lift[j])
+                self.lift[j] = max(lifted, 1.0)
+                self.level[j] = self.peak[j] = 0.0
+        return heights, full

@@ -63,7 +63,7 @@ def checkpoint(number: int, rows: int = 40) -> Checkpoint:
     return Checkpoint(
         monitor={"number": number, "values": values, "flags": np.array([True, False])},
         clock="utc",
-        settings={"strong": 2.0},
+        settings={"clear_below": 0.5},
         source={"address": "file:x", "rows": number, "odd": [float("inf"), "array:0"]},
         outputs={"alarms": number},
         counts={"rows": number},

@@ -216,11 +216,10 @@ def by_fault(results: list[Result]) -> str:
     lines: list[list[object]] = []
     for name in (*KINDS, *FAULTS):
         chosen = [result for result in part if name in (result.system, result.fault)]
-        cells: list[object] = [name, len(chosen)]
-        for k in range(len(METHODS)):
-            cells.append(f"{np.mean([result.ranks[k] < 1.5 for result in chosen]):.2f}")
-        cells.append(f"{np.mean([result.abstained for result in chosen]):.2f}")
-        lines.append(cells)
+        shares = [[result.ranks[k] < 1.5 for result in chosen] for k in range(len(METHODS))]
+        shares.append([result.abstained for result in chosen])
+        cells = [f"{np.mean(share):.2f}" if share else "–" for share in shares]
+        lines.append([name, len(chosen), *cells])
     return table(["AC@1 by system and fault", "alarms", *METHODS, "abstained"], lines)
 
 

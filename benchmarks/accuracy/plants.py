@@ -162,7 +162,7 @@ def tep_model(folder: Path, **how: object) -> cw.NormalModel:
 def tep(folder: Path, develop: bool, **how: object) -> dict[str, float]:
     """Tennessee Eastman."""
     model = tep_model(folder, **how)
-    print(model, f"overall {model.watching.limits.overall:.2f}" if model.watching.limits else "")
+    print(model)
     rest = rows_of(tep_table(folder, "d00_te"), 480, 960)
     normal = [] if develop else [np.nan_to_num(watch(model, rest).score)]
     found: list[list[object]] = []

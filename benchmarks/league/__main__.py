@@ -54,8 +54,9 @@ LIMITS = (0.5, 0.7, 1.0, 1.4, 2.0, 4.0)
 
 READING = """
 Every detector learns from the same rows of normal operation and takes its limit from normal rows
-alone: the first 70 % are for learning, the rest for limits. `plain` and `p2` take both from all of
-them and know no time between false alarms; the others aim at the asked one. Counting is strict, by
+alone: the first 70 % are for learning, the rest for limits. `default`, `plain` and `p2` take both
+from all of them, each half judged by what the other half taught; `plain` and `p2` know no time
+between false alarms, the others aim at the asked one. Counting is strict, by
 row ([evaluating.md](../evaluating.md), [baselines.md](../baselines.md)). *Raised*: an alarm of its
 own began within the event; *seen*: an alarm was on at some time in it. *Coverage*: mean share of
 an event under alarm. The best figure of a column is bold, whatever the detector: silence has no

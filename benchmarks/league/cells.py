@@ -186,18 +186,18 @@ def measure(task: Task, cases: Sequence[Case]) -> dict[str, Any]:
         asked.append(case.split.false_alarm_every)
         ticks.append(case.split.every * task.stretched(case.split))
         recordings += case.recordings
-        with task.variant.ready() as detector:
-            start = time.perf_counter()
-            try:
-                detector.fit(_with_ticks(case.split, task))
-            except NotEnoughDataError as error:
-                refused.append(str(error))
-                verdicts += [_silence(recording) for recording in case.recordings]
-                continue
-            learn_s += time.perf_counter() - start
-            if task.factor != 1.0:
-                detector.move_limit(task.factor)  # type: ignore[attr-defined]
-            verdicts += [detector.watch(recording.table) for recording in case.recordings]
+        detector = task.variant.make()
+        start = time.perf_counter()
+        try:
+            detector.fit(_with_ticks(case.split, task))
+        except NotEnoughDataError as error:
+            refused.append(str(error))
+            verdicts += [_silence(recording) for recording in case.recordings]
+            continue
+        learn_s += time.perf_counter() - start
+        if task.factor != 1.0:
+            detector.move_limit(task.factor)  # type: ignore[attr-defined]
+        verdicts += [detector.watch(recording.table) for recording in case.recordings]
     steps = np.concatenate([said.step_seconds for said in verdicts])
     return {
         "figures": figures_of(recordings, verdicts),

@@ -104,7 +104,7 @@ def discoverers(folder: Path | None, quick: bool) -> Page:
         False,
         "Tennessee Eastman `_te` files; SKAB `valve1`",
         f"`{data_hash([tennessee, *experiments])}`",
-        table(head, lines) + "\n\nMechanisms are linear in all rows (with curves where they help);"
+        table(head, lines) + "\n\nMechanisms are linear in all rows;"
         " what differs is which links are kept.\nThe nearest-neighbour test is not in the table: it"
         " takes minutes for each of these recordings.\n",
     )

@@ -42,14 +42,15 @@ START = 1_767_225_600.0
 GRACE = 40
 """Rows after the end of a trouble within which it may still be reported."""
 
+EVIDENCE = "evidence"
 LASTING = {
     "NaN burst": (80, 400, ("missing",)),
     "column gone": (80, 400, ("missing",)),
-    "stuck value": (150, 400, ("frozen",)),
+    "stuck value": (150, 400, (EVIDENCE,)),
     "unit change": (80, 300, ("out_of_range",)),
 }
-"""Troubles of one signal: shortest and longest duration in rows, and the health they should show.
-"""
+"""Troubles of one signal: shortest and longest duration in rows, and the health they should show,
+or that they should be evidence."""
 START_EVERY = 400
 """Rows between two beginnings of such a trouble, on average."""
 
@@ -243,6 +244,9 @@ def run(monitor: cw.Monitor, hostile: Hostile, first: int, values: Floats, seen:
                     kinds = {trouble.kind for trouble in hostile.on}
                     dead = kinds and kinds <= {"NaN burst", "column gone"}
                     seen.during["only dead signals" if dead else "others" if kinds else "none"] += 1
+            for trouble in hostile.on:
+                if EVIDENCE in LASTING[trouble.kind][2]:
+                    trouble.reported |= one.signals.get(hostile.names[trouble.signal], 0.0) > 1.0
             for change in one.health:
                 credit(hostile, number, change.now.signal, change.now.state, seen)
     seen.cost.append(spent / max(1, rows))
@@ -269,7 +273,8 @@ def report(monitor: cw.Monitor, hostile: Hostile, seen: Seen, rows: int) -> list
     for kind, (_, _, states) in LASTING.items():
         mine = [one for one in hostile.over if one.kind == kind and one.end + GRACE < rows]
         found = sum(one.reported for one in mine)
-        lines.append([kind, f"{len(mine):,}", f"health {states[0]}", f"{found:,}"])
+        shown = states[0] if states[0] == EVIDENCE else f"health {states[0]}"
+        lines.append([kind, f"{len(mine):,}", shown, f"{found:,}"])
         if found < 0.98 * len(mine):
             failed.append(f"{kind}: only {found} of {len(mine)} reported as {states[0]}")
     for kind in CHANCE:

@@ -94,9 +94,12 @@ def write_archive(
 
 
 def read_archive(
-    path: str | os.PathLike[str], kind: str, version: int
+    path: str | os.PathLike[str], kind: str, version: int, *, oldest: int = 1, remedy: str = ""
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Content and arrays of an archive of this `kind`, at most of this format `version`."""
+    """Content and arrays of an archive of this `kind` and a format from `oldest` to `version`.
+
+    `remedy` says what to do with one that is older.
+    """
     name = shorten(Path(path).name)
     try:
         mode = os.stat(path).st_mode
@@ -104,7 +107,7 @@ def read_archive(
             msg = f"{name!r} is a device or a pipe, not a {kind} file."
             raise ModelFileError(msg)
         with zipfile.ZipFile(path) as archive:
-            return _read(archive, name, kind, version)
+            return _read(archive, name, kind, version, oldest, remedy)
     except FileNotFoundError:
         message = f"There is no file {name!r}."
     except IsADirectoryError:
@@ -124,7 +127,7 @@ def read_archive(
 
 
 def _read(
-    archive: zipfile.ZipFile, name: str, kind: str, version: int
+    archive: zipfile.ZipFile, name: str, kind: str, version: int, oldest: int, remedy: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     infos = archive.infolist()
     size = sum(info.file_size for info in infos)
@@ -152,6 +155,12 @@ def _read(
         msg = (
             f"{name!r} has format version {shorten(str(header.get('version')))}; this release"
             f" reads up to version {version}: install a newer causewatch."
+        )
+        raise ModelFileError(msg)
+    if header["version"] < oldest:
+        msg = (
+            f"{name!r} was written by an earlier release (format version {header['version']}; this"
+            f" one reads from version {oldest} on): {remedy}."
         )
         raise ModelFileError(msg)
     members: dict[str, bytes] = {}

@@ -31,7 +31,7 @@ CUT_OFF = """(nodes) => nodes
 
 @pytest.fixture(scope="module")
 def wordy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
-    """Two signals stand still, one of them far off; not to be changed by tests."""
+    """Two signals stand still, one of them far outside its range; not to be changed by tests."""
     plant = Plant(NAMES)
     with Dashboard(plant, tmp_path_factory.mktemp("wordy")) as shown:
         shown.send(plant.rows(200))
@@ -50,9 +50,9 @@ def tile(page: Page, name: str) -> Any:
 def test_tiles_use_the_room_there_is(wordy: Dashboard, look: Callable[..., Any], size: Any) -> None:
     page = look(wordy, viewport=size).open("/")
     names = page.locator(".tile-name")
-    expect(tile(page, FLOWS[1]).locator(".tile-ill")).to_contain_text("stands still")
+    expect(tile(page, FLOWS[1]).locator(".tile-ill")).to_contain_text("out of range")
     expect(tile(page, FLOWS[1]).locator(".tile-word")).to_contain_text("▲")
-    expect(tile(page, LONGEST).locator(".tile-ill")).to_contain_text("stands still")
+    expect(tile(page, LONGEST).locator(".tile-word")).to_contain_text("▲")
     for part in (".tile-name", ".tile-word", ".tile-ill"):
         cut = page.locator(part).evaluate_all(CUT_OFF)
         assert not cut, (part, cut)

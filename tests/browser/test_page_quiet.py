@@ -163,7 +163,7 @@ def test_a_peak_is_the_same_everywhere(dashboard: Dashboard, look: Callable[...,
     told = dashboard.watch.store.alarm(id)
     assert told is not None
     assert live["peak_score"] > told["peak_score"]
-    shown = f"{live['peak_score']:.1f}"
+    shown = f"{live['peak_score']:.3g}"
     expect(now.locator(f"article[data-alarm='{id}']")).to_contain_text(f"Peak {shown}")
     expect(peak).to_have_text(shown)
     expect(alarm.locator(".fact-list div", has_text="peak score")).to_contain_text(shown)

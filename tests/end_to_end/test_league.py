@@ -91,8 +91,8 @@ def test_a_cell_agrees_with_compare_to_the_digit(files, cases, capsys, name):
 
 def test_a_cell_agrees_with_evaluate_on_the_model_it_saved(files, cases, capsys, tmp_path):
     cell = measure(Task("small", "report", Variant("default")), cases)
-    with Variant("default").ready() as detector:
-        detector.fit(cases[0].split)
+    detector = Variant("default").make()
+    detector.fit(cases[0].split)
     detector.model.save(tmp_path / "model.cwm")
     assert cw.load(tmp_path / "model.cwm").signals == detector.model.signals
     options = ["--time", "t", "--labels", "label", "--causes", str(files / "causes.json")]
@@ -372,18 +372,23 @@ def test_every_part_can_be_left_out_and_comes_back(cases, detector):
 
 
 def test_parts_of_the_default_are_really_gone(cases):
-    def layout(gone):
-        with Variant("default", gone).ready() as detector:
-            detector.fit(cases[0].split)
-            return detector.model.watching.limits.layout
-
-    assert not layout("level").level
-    assert layout("variances").variances == ()
-    assert layout("coefficients").coefficients == ()
-    assert 8 not in layout("memory 8").means
-    with Variant("default", "other signals").ready() as detector:
+    def model(gone):
+        detector = Variant("default", gone).make()
         detector.fit(cases[0].split)
-        assert all(link.is_auto for link in detector.model.graph)
+        return detector.model
+
+    def settings(gone):
+        return model(gone).watching.limits.settings
+
+    assert 1 not in settings("memory 1").means
+    assert 8 not in settings("memory 8").means
+    assert settings("squares").squares == ()
+    assert not settings("guards").guards
+    assert not settings("lifts").lifts
+    assert np.isfinite(model("lifts").watching.limits.statistics[-1]).any()
+    assert np.isinf(model("standstill").watching.limits.statistics[-1]).all()
+    assert not all(link.is_auto for link in model("lifts").graph)
+    assert all(link.is_auto for link in model("other signals").graph)
 
 
 REAL = [name for name, column in COLUMNS.items() if column.real]

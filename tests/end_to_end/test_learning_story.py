@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import causewatch as cw
+from causewatch.simulate import random_system
 
 PROGRAM = [sys.executable, "-m", "causewatch"]
 
@@ -34,7 +35,7 @@ def test_from_the_shell(tmp_path):
     assert (tmp_path / "plant.svg").read_text().startswith("<?xml")
 
     # The causes found are the causes that were built in.
-    truth = cw.simulate.random_system(10, seed=5).graph
+    truth = random_system(10, seed=5).graph
     found = {cw.Link(row["source"], row["target"], row["lag"]) for row in said["links"]}
     strong = {link for link in truth if abs(truth[link].value) >= 0.2}
     assert set(said["signals"]) == set(truth.signals)

@@ -13,12 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import causewatch as cw
+from causewatch.detectors import DetectorSettings
 from causewatch.explain.describe import describe
 from causewatch.monitor.state import pack, unpack
 from causewatch.simulate import random_system
 
 ROWS = 120
 SYSTEM = random_system(3, seed=4)
+HASTY = DetectorSettings(lift_hours=0.0, lift_ticks=12.0, lift_quiet=1)
+"""Limits are lifted within a few ticks, so that it happens in many lives."""
 COLUMNS = (*SYSTEM.signals, "constant")
 
 
@@ -28,7 +31,10 @@ def model(every, preset="default"):
     rows = int(600 * every)
     table = {name: SYSTEM.simulate(rows, seed=1).values[:, k] for k, name in enumerate(COLUMNS[:3])}
     guarded = {} if preset == "paper" else {"constant": np.full(rows, 3.0)}
-    return cw.learn(pl.DataFrame(table | guarded), every=every, max_lag=2, preset=preset)
+    detector = None if preset == "paper" else HASTY
+    return cw.learn(
+        pl.DataFrame(table | guarded), every=every, max_lag=2, preset=preset, detector=detector
+    )
 
 
 @st.composite
@@ -56,7 +62,9 @@ def lives(draw):
         steps[where] = draw(st.sampled_from([-3.0, 0.0, 2.0, 50.0, -400.0]))
     actions = draw(
         st.lists(
-            st.tuples(place, st.sampled_from(["ack", "normal", "shelve", "undo", "comment"])),
+            st.tuples(
+                place, st.sampled_from(["ack", "normal", "shelve", "undo", "comment", "accept"])
+            ),
             max_size=6,
         )
     )
@@ -111,6 +119,9 @@ def act(policy, action, at):
     marked = [mark.alarm for mark in policy.marks]
     if action == "undo":
         return policy.undo_normal(marked[0], by="Ann", at=at) if marked else ()
+    unlike = [alarm.id for alarm in policy.active if alarm.problem == "unlike"]
+    if action == "accept" and unlike:
+        return policy.accept(unlike[0], by="Ann", at=at)
     if not every:
         return policy.shelve(COLUMNS[:1], until=at + 10**10, by="Ann", at=at)
     alarm = every[0]
@@ -160,6 +171,19 @@ def test_a_restored_monitor_has_the_same_future(every, preset, examples):
             assert expected == found, f"the lives differ at entry {number}"
 
     check()
+
+
+def test_a_life_with_lifts_findings_and_an_acceptance_is_restored_anywhere():
+    rows = np.column_stack([SYSTEM.simulate(ROWS, seed=5).values, np.full(ROWS, 3.1)])
+    rows[20:, 0] += 4.0
+    rows[90:, 0] += 12.0
+    actions = [(40, "accept"), (70, "accept")]
+    life = {"rows": rows, "times": np.arange(float(ROWS)).tolist(), "actions": actions}
+    whole = live(model(1.0), life, set())
+    assert any("unlike" in repr(entry) for entry in whole)
+    for stop in range(1, ROWS, 7):
+        for expected, found in zip(whole, live(model(1.0), life, {stop}), strict=True):
+            assert expected == found
 
 
 def test_a_state_holds_plain_values_only():

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from causewatch.adapters.rows import Rows, learn_rows, pack, unpack
+from causewatch.detectors import DetectorSettings
 from causewatch.discovery import Discoverer, Knowledge
 from causewatch.errors import NotEnoughDataError, SettingError, TableError
 from causewatch.extras import needed
@@ -45,7 +46,7 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         The key under which rows have their time; without it rows count as one second each.
     preset, every, max_lag, alpha, knowledge, false_alarm_every
         As for :func:`causewatch.learn`.
-    method, test, fdr, keep_start_up, seed
+    method, test, fdr, keep_start_up, seed, detector
         As for :func:`causewatch.learn`.
 
     Examples
@@ -76,6 +77,7 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         fdr: bool = False,
         keep_start_up: bool = False,
         seed: int = 0,
+        detector: DetectorSettings | None = None,
     ) -> None:
         if warm_up < LEAST_TICKS:
             msg = f"warm_up is {warm_up}; at least {LEAST_TICKS} rows are needed to learn from."
@@ -93,6 +95,7 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         self.fdr = fdr
         self.keep_start_up = keep_start_up
         self.seed = seed
+        self.detector = detector
         self._first: list[dict[str, Any]] = []  # rows to learn from
         self._monitor: Monitor | None = None
         self._score = 0.0

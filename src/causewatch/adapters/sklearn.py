@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from causewatch.adapters.rows import Rows, index_times, learn_rows, pack, score_rows, unpack
 from causewatch.data.notes import Tally
 from causewatch.data.raw import clean_names
+from causewatch.detectors import DetectorSettings
 from causewatch.discovery import Discoverer, Knowledge
 from causewatch.errors import SettingError
 from causewatch.extras import needed
@@ -35,7 +36,7 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
     ----------
     preset, every, max_lag, alpha, knowledge, false_alarm_every
         As for :func:`causewatch.learn`.
-    method, test, fdr, keep_start_up, seed
+    method, test, fdr, keep_start_up, seed, detector
         As for :func:`causewatch.learn`. Rows count as one second each, unless the index of a
         pandas frame says when they were taken.
     contamination
@@ -72,6 +73,7 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         fdr: bool = False,
         keep_start_up: bool = False,
         seed: int = 0,
+        detector: DetectorSettings | None = None,
         contamination: float | None = None,
     ) -> None:
         self.preset = preset
@@ -85,6 +87,7 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self.fdr = fdr
         self.keep_start_up = keep_start_up
         self.seed = seed
+        self.detector = detector
         self.contamination = contamination
 
     def _learn(self, X: Any) -> Rows:
@@ -161,7 +164,7 @@ class CausalAnomalyDetector(_base.OutlierMixin, RowLearner):  # type: ignore[mis
     ----------
     preset, every, max_lag, alpha, knowledge, false_alarm_every
         As for :func:`causewatch.learn`.
-    method, test, fdr, keep_start_up, seed
+    method, test, fdr, keep_start_up, seed, detector
         As for :func:`causewatch.learn`. Rows count as one second each, unless the index of a
         pandas frame says when they were taken.
     contamination

@@ -61,6 +61,8 @@ def _words(action: dict[str, Any], event: dict[str, Any], saved: SavedAlarms) ->
     if kind == "normal":
         cleared = " and cleared" if event["event"] == "cleared" else ""
         return f"called normal{cleared}; {_limits(event['id'], saved)}"
+    if kind == "accept":
+        return "accepted: the signal is judged from where it is now; learn again when there is time"
     if kind == "undo":
         return "'normal' taken back; limits are as they were without it"
     return "comment added"

@@ -35,7 +35,8 @@ EXAMPLES = """Examples:
   causewatch alarms shelve 3f2a --for 8h --state watching
   causewatch alarms shelve --signal LIT301 --for 2d --state watching
   causewatch alarms list --shelved --state watching
-  causewatch alarms normal 3f2a --state watching"""
+  causewatch alarms normal 3f2a --state watching
+  causewatch alarms accept 3f2a --state watching"""
 
 PATIENCE = 5.0
 """Seconds to wait for a running watch to answer."""
@@ -73,7 +74,8 @@ def register(app: typer.Typer) -> None:
         ("comment", comment, "Add a remark to an alarm."),
         ("shelve", shelve, "Put an alarm or signals out of sight for a time."),
         ("unshelve", unshelve, "Take an alarm or signals off the shelf."),
-        ("normal", normal, "Say that this was normal: widen the limits concerned."),
+        ("normal", normal, "Say that this was normal: widen the limits of the causes named."),
+        ("accept", accept, "Say that a signal that is no longer as learnt is right as it is."),
         ("undo", undo, "Take 'normal' back."),
     ):
         group.command(name, help=about, epilog=EXAMPLES)(command)
@@ -204,6 +206,14 @@ def unshelve(
 def normal(
     id: Id,
     state: State,
+    signal: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--signal",
+            metavar="NAME",
+            help="A signal whose limit is widened, in place of the causes named; repeatable.",
+        ),
+    ] = None,
     by: By = None,
     comment: Comment = "",
     name: Name = "",
@@ -211,7 +221,23 @@ def normal(
     verbose: Verbose = False,
 ) -> None:
     """Mark an alarm as normal."""
-    _do(state, name, as_json, {"action": "normal", "by": _person(by), "text": comment}, id)
+    action: dict[str, Any] = {"action": "normal", "by": _person(by), "text": comment}
+    if signal:
+        action["signals"] = signal
+    _do(state, name, as_json, action, id)
+
+
+def accept(
+    id: Id,
+    state: State,
+    by: By = None,
+    comment: Comment = "",
+    name: Name = "",
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Accept a signal as it is now."""
+    _do(state, name, as_json, {"action": "accept", "by": _person(by), "text": comment}, id)
 
 
 def undo(

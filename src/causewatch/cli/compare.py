@@ -94,7 +94,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="1d",
-            help="Expected time between two false alarms.  [default: 1d, or 1000 ticks if that is"
+            help="Time between two false alarms to aim at.  [default: 1d, or 1000 ticks if that is"
             " longer; half of the recording where rows have no times]",
             show_default=False,
         ),

@@ -11,13 +11,18 @@ __all__ = ["UNWELL", "health_text", "state_text"]
 UNWELL = "◆"
 """The sign of ill health, as on the page."""
 
-OF_ROWS = {"silent": "no rows come", "rate_wrong": "rows come at another rate"}
-"""Words for the states of the stream as a whole, which has no name that people know."""
+WORDS = {
+    "silent": "no rows come",
+    "rate_wrong": "rows come at another rate",
+    "unlike": "no longer as learnt",
+}
+"""Words for states whose name does not say enough. The first two are of the stream as a whole,
+which has no name that people know."""
 
 
 def state_text(state: str) -> str:
     """A state of health: ``out of range``."""
-    return OF_ROWS.get(state, state.replace("_", " "))
+    return WORDS.get(state, state.replace("_", " "))
 
 
 def health_text(signal: str, state: str, between: str = " ") -> str:

@@ -36,9 +36,9 @@ column are detected. Rows are averaged down to ticks; length of a tick and maxim
 from the data unless given. The model is written to --out; a report says how good the data are and
 what that means for the result.
 
-Alarm limits are set such that normal operation raises one false alarm in the time of
---false-alarm-every. A second normal recording (--calibrate) decides them if there is one, else a
-part of NORMAL that the mechanisms were not fitted to."""
+Alarm limits lie by a margin above all that normal operation showed: NORMAL, each half judged by
+mechanisms fitted to the other one, and a second normal recording (--calibrate), if there is one.
+The margin grows slowly with the time of --false-alarm-every."""
 
 EXAMPLES = """Examples:
 
@@ -65,16 +65,17 @@ def learn(
         list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="A second normal recording that decides the alarm limits; may be given several"
-            " times.",
+            help="A second normal recording: alarm limits lie above what it shows, too; may be"
+            " given several times.",
         ),
     ] = None,
     false_alarm_every: Annotated[
         str | None,
         typer.Option(
             metavar="1d",
-            help="Expected time between two false alarms.  [default: 1d, or 1000 ticks if that is"
-            " longer; half of the recording where rows have no times]",
+            help="Time between two false alarms to aim at: longer ones widen the limits a"
+            " little.  [default: 1d, or 1000 ticks if that is longer; half of the recording where"
+            " rows have no times]",
             show_default=False,
         ),
     ] = None,

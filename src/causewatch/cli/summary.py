@@ -143,13 +143,16 @@ def _print_watching(model: NormalModel, out: Console) -> None:
         wanted = format_duration(limits.false_alarm_every * every)
         supported = format_duration(limits.supported * every)
         if limits.false_alarm_every <= 1.01 * limits.supported:
-            told = "is to be expected; the recording is long enough to support that"
+            rest = "and the recording is long enough to bear that out"
         else:
-            told = (
-                "is aimed at, but the recording is too short to support more than"
-                f" {supported}: expect more of them, or learn from a longer one"
+            rest = (
+                f"but the recording is too short to bear out more than {supported}: expect more of"
+                " them, or learn from a longer one"
             )
-        out.print(f"Limits     one false alarm in {wanted} {told}")
+        out.print(
+            "Limits     above all that normal operation showed, by a margin: one false alarm in"
+            f" {wanted} is aimed at, {rest}"
+        )
     if fared is not None:
         alarms = "1 alarm" if fared.alarms == 1 else f"{fared.alarms} alarms"
         out.print(

@@ -9,12 +9,9 @@ Three changes are looked at, one signal at a time, beginning at some tick of nor
 The figure is the size that passes a limit in time **in half of the cases**. For that the model
 itself is run as a plant: normal ticks drawn from its mechanisms, cut into windows. In each window
 the change moves the innovations of the signal and of what it acts on by an amount that follows from
-the coefficients; the statistics of the moved innovations, clipped as in the detector, are held
-against their limits.
+the coefficients; the detector's own statistics take these in and are held against their limits.
 
-Taken for simple: mechanisms count as straight lines; a bias or drift is looked for only in the few
-mechanisms where it shows most, and there only in the coefficients of the links from the signal at
-fault; the change of a mechanism only in the coefficients of its strongest links.
+Taken for simple: a bias or drift is looked for only in the few mechanisms where it shows most.
 """
 
 from __future__ import annotations
@@ -25,12 +22,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 from scipy.special import stdtrit
 
 from causewatch.detectors.equations import Equations
-from causewatch.detectors.innovation import CAUSE_CLIP, CLIP, SQUARE_CLIP, own_past
 from causewatch.detectors.limits import Limits
+from causewatch.detectors.statistics import Observed, Statistic, statistics_of
 from causewatch.errors import SettingError
 
 __all__ = ["WITHIN", "Detectability", "detectability"]
@@ -52,8 +48,6 @@ BOUND = 5.0
 """Simulated signals stay within so many standard deviations, even if the model is unstable."""
 PLACES = 4
 """Mechanisms in which the change of a sensor is looked for, at most."""
-LINKS = 8
-"""Links into a signal whose coefficients are looked at when its mechanism changes, at most."""
 SIZES = (0.125, 2048.0)
 """Smallest and largest change tried, as the largest innovation it makes."""
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0)
@@ -114,16 +108,16 @@ def detectability(
         msg = f"Changes are to be noticed within {within} ticks; at least 1 is needed."
         raise SettingError(msg)
     windows = _Windows(equations, limits, within, np.random.default_rng(seed))
-    found = np.full((3, equations.signals), np.nan)
+    figures = np.full((3, equations.signals), np.nan)
     for signal in range(equations.signals) if signals is None else signals:
-        found[0, signal] = _sensor(windows, signal, np.ones(within))
-        found[1, signal] = _sensor(windows, signal, np.arange(1.0, within + 1))
-        found[2, signal] = _mechanism(windows, signal)
-    return Detectability(within, *found)
+        figures[0, signal] = _sensor(windows, signal, np.ones(within))
+        figures[1, signal] = _sensor(windows, signal, np.arange(1.0, within + 1))
+        figures[2, signal] = _mechanism(windows, signal)
+    return Detectability(within, *figures)
 
 
 class _Windows:
-    """Normal ticks drawn from a model, cut into windows, and the statistics in them."""
+    """Normal ticks drawn from a model, cut into windows, and the statistics before each of them."""
 
     def __init__(
         self, equations: Equations, limits: Limits, within: int, random: np.random.Generator
@@ -134,11 +128,23 @@ class _Windows:
         self.innovation = np.stack(
             [_draw(random, freedom, size) for freedom in _freedoms(limits)], axis=1
         )
-        self.starts = starts
         self.ticks = starts[:, None] + np.arange(within)
-        self.allowed = limits.statistics * limits.overall
-        self.own = own_past(equations)
-        self._places: dict[int, _Place] = {}
+        # By statistic, window and signal. A sensor at fault goes on moving: no standstill.
+        self.before = self._states(starts)
+
+    def _states(self, starts: Ints) -> Floats:
+        """What the statistics hold just before each window."""
+        statistics = _statistics(self.limits, self.equations.signals)
+        states = np.empty((len(statistics), len(starts), self.equations.signals))
+        window = 0
+        for t, row in enumerate(self.innovation):
+            if window < len(starts) and t == starts[window]:
+                states[:, window] = [statistic.state for statistic in statistics]
+                window += 1
+            tick = _observed(row, self.limits)
+            for statistic in statistics:
+                statistic.step(tick)
+        return states
 
     @cached_property
     def values(self) -> Floats:
@@ -164,103 +170,35 @@ class _Windows:
         centre, scale = self.limits.centre[source], self.limits.scale[source]
         return np.asarray((values - centre[:, None, None]) / scale[:, None, None])
 
-    def place(self, target: int) -> _Place:
-        """The statistics of one signal."""
-        if target not in self._places:
-            self._places[target] = _Place(self, target)
-        return self._places[target]
+    def passed(self, target: int, shift: Floats) -> NDArray[np.bool_]:
+        """In which windows a limit is passed if the innovations of a signal move by `shift`.
 
-
-class _Place:
-    """The statistics of one signal in all windows, as linear functions of what is taken in."""
-
-    def __init__(self, windows: _Windows, target: int) -> None:
-        self._windows, self._target = windows, target
-        whole = _clip(windows.innovation[:, target], CLIP)
-        self.innovation = windows.innovation[windows.ticks, target]
-        layout, allowed = windows.limits.layout, windows.allowed
-        means, variances = [], []
-        for family, memory, place in layout.blocks:
-            if family == "mean":
-                means.append(_Statistic.weighted(windows, whole, memory, allowed[place][target]))
-            elif family == "variance":
-                squares = _squares(whole)
-                one = _Statistic.weighted(windows, squares, memory, allowed[place][target])
-                variances.append(one)
-            elif family == "level":
-                own = windows.own[:, target]
-                means.append(_Statistic.level(windows, whole, own, allowed[place][target]))
-        self._means, self._variances = _Statistic.joined(means), _Statistic.joined(variances)
-
-    def passed(self, shift: Floats, links: Ints, causes: Floats) -> NDArray[np.bool_]:
-        """In which windows a limit is passed if innovations move by `shift`.
-
-        Parameters
-        ----------
-        shift
-            By window and tick, or by tick.
-        links
-            Those into the signal whose coefficient statistics are looked at.
-        causes
-            Their causes by link, window and tick, counted from the mean, in standard deviations.
+        `shift` is by window and tick, or by tick.
         """
-        moved = _clip(self.innovation + shift, CLIP)
-        passed = self._means.passed(moved) | self._variances.passed(_squares(moved))
-        windows = self._windows
-        products = _clip(causes, CAUSE_CLIP) * moved
-        for family, memory, place in windows.limits.layout.blocks:
-            if family == "coefficient" and len(links):
-                allowed = windows.allowed[place][links]
-                # The products start from zero: what was before hardly matters in a few ticks.
-                states = products @ _kernel(memory, windows.within)
-                passed |= (np.abs(states).max(axis=-1) > allowed[:, None]).any(axis=0)
+        moved = self.innovation[self.ticks, target] + shift
+        statistics = _statistics(self.limits, len(moved))
+        for statistic, before in zip(statistics, self.before[:, :, target], strict=True):
+            statistic.state[:] = before
+        allowed = self.limits.statistics[: len(statistics), target]
+        passed = np.zeros(len(moved), dtype=np.bool_)
+        for innovation in moved.T:
+            tick = _observed(innovation, self.limits)
+            for statistic, limit in zip(statistics, allowed.tolist(), strict=True):
+                passed |= statistic.step(tick) > limit
         return passed
 
 
-@dataclass(frozen=True, eq=False)
-class _Statistic:
-    """One or several statistics: ``taken in @ kernel + before``, held against `allowed`."""
+def _statistics(limits: Limits, lanes: int) -> Sequence[Statistic]:
+    """The detector's statistics of innovations, for so many series side by side."""
+    return statistics_of(limits.settings, np.zeros(lanes, dtype=np.bool_), 1.0)[0]
 
-    kernel: Floats
-    before: Floats
-    allowed: Floats
 
-    @classmethod
-    def weighted(cls, windows: _Windows, whole: Floats, memory: int, allowed: float) -> _Statistic:
-        """An exponentially weighted mean of `whole`."""
-        weight = 1.0 / memory
-        state = lfilter([weight], [1.0, weight - 1.0], whole)[windows.starts - 1]
-        fading = (1.0 - weight) ** np.arange(1, windows.within + 1)
-        kernel = _kernel(memory, windows.within)
-        return cls(kernel, np.outer(state, fading), np.full(windows.within, allowed))
-
-    @classmethod
-    def level(cls, windows: _Windows, whole: Floats, own: Floats, allowed: float) -> _Statistic:
-        """How far a signal is from where its own past should have left it."""
-        within = windows.within
-        back = np.concatenate([[1.0], -own])
-        response = lfilter([1.0], back, np.eye(within, 1).ravel())
-        kernel = np.array(
-            [[response[t - i] if t >= i else 0.0 for t in range(within)] for i in range(within)]
-        )
-        levels = lfilter([1.0], back, whole)[windows.ticks]
-        # Linear: what the window itself did not bring was there before.
-        return cls(kernel, levels - whole[windows.ticks] @ kernel, np.full(within, allowed))
-
-    @classmethod
-    def joined(cls, several: Sequence[_Statistic]) -> _Statistic:
-        """Several side by side."""
-        return cls(
-            np.concatenate([one.kernel for one in several], axis=1),
-            np.concatenate([one.before for one in several], axis=1),
-            np.concatenate([one.allowed for one in several]),
-        )
-
-    def passed(self, taken: Floats) -> NDArray[np.bool_]:
-        """In which windows a limit is passed."""
-        states = taken @ self.kernel
-        states += self.before
-        return np.asarray((np.abs(states) > self.allowed).any(axis=1))
+def _observed(innovation: Floats, limits: Limits) -> Observed:
+    """A tick at which everything is known."""
+    clip = limits.settings.clip
+    everything = np.ones(len(innovation), dtype=np.bool_)
+    clipped = np.minimum(np.maximum(innovation, -clip), clip)
+    return Observed(innovation, everything, clipped, everything)
 
 
 def _sensor(windows: _Windows, signal: int, course: Floats) -> float:
@@ -276,19 +214,11 @@ def _sensor(windows: _Windows, signal: int, course: Floats) -> float:
     shifts = {target: shift / equations.spread[target] for target, shift in shifts.items()}
     most = sorted(shifts, key=lambda target: -np.abs(shifts[target]).sum())[:PLACES]
     largest = max(np.abs(shifts[target]).max() for target in most)
-    places = []
-    for target in most:
-        here = equations.target[acts] == target
-        links, errors = acts[here], late[here] / windows.limits.scale[signal]
-        places.append((windows.place(target), shifts[target], links, errors))
-    causes = {id(place): windows.causes(links) for place, _, links, _ in places}
 
     def passed(size: float) -> NDArray[np.bool_]:
-        found = [
-            place.passed(size * shift, links, causes[id(place)] + size * errors[:, None, :])
-            for place, shift, links, errors in places
-        ]
-        return np.asarray(np.any(found, axis=0))
+        return np.asarray(
+            np.any([windows.passed(target, size * shifts[target]) for target in most], axis=0)
+        )
 
     tried = np.geomspace(*SIZES, round(np.log2(SIZES[1] / SIZES[0])) + 1) / largest
     return _smallest(passed, tried.tolist())
@@ -300,27 +230,22 @@ def _mechanism(windows: _Windows, signal: int) -> float:
     links = equations.links_into(signal)
     if not len(links):
         return float("inf")
-    place, ticks = windows.place(signal), windows.ticks
     source = equations.source[links]
     weight = equations.coefficient[links] * limits.scale[source]
     after = _effects(windows, signal)
     ways = _late(after[:, source].T, equations.lag[links]) / limits.scale[source][:, None]
     back = weight @ ways  # by which ways what the signal has lost comes back to it
     normal = np.tensordot(weight, windows.causes(links), axes=1)
-    strong = np.sort(np.argsort(-np.abs(weight))[:LINKS])
-    causes = windows.causes(links[strong])
 
     def passed(size: float) -> NDArray[np.bool_]:
-        shift, error = np.empty(ticks.shape), np.zeros(ticks.shape)
-        moved = causes.copy()
+        shift, error = np.zeros((2, *windows.ticks.shape))
         for t in range(windows.within):
             # What the signal has lost so far is missing in its causes, too: its own past, and
             # whatever it acts on.
             missing = error[:, :t] @ back[t:0:-1]
-            moved[:, :, t] += ways[strong, t:0:-1] @ error[:, :t].T
             shift[:, t] = -size * (normal[:, t] + missing)
             error[:, t] = shift[:, t] + missing
-        return place.passed(shift / equations.spread[signal], links[strong], moved)
+        return windows.passed(signal, shift / equations.spread[signal])
 
     return _smallest(passed, SHARES)
 
@@ -368,24 +293,18 @@ def _late(courses: Floats, lags: Ints) -> Floats:
     return np.where(ticks >= 0, np.take_along_axis(courses, np.maximum(ticks, 0), axis=1), 0.0)
 
 
-def _kernel(memory: int, ticks: int) -> Floats:
-    """Weight of what is taken in at one tick (row) in the mean at a later one (column)."""
-    later = np.arange(ticks)[None, :] - np.arange(ticks)[:, None]
-    return np.where(later >= 0, (1.0 - 1.0 / memory) ** np.maximum(later, 0) / memory, 0.0)
-
-
 def _freedoms(limits: Limits) -> list[float]:
     """How heavy the tails of each innovation are: degrees of freedom of Student's t.
 
-    Read off the level that one of all single innovations passes once in the asked time.
+    Read off the largest innovation in the normal recording, which the first limit is a multiple of.
     """
-    layout = limits.layout
-    once = [place for family, memory, place in layout.blocks if (family, memory) == ("mean", 1)]
-    if not once:
-        return [FREEDOMS[0]] * layout.signals
-    chance = min(0.5, 0.5 / (limits.false_alarm_every * layout.signals))
+    settings = limits.settings
+    if settings.means[0] != 1:
+        return [FREEDOMS[0]] * limits.statistics.shape[1]
+    chance = min(HALF, HALF / (2.0 * limits.supported))
     levels = np.array([_unit(freedom) * stdtrit(freedom, 1.0 - chance) for freedom in FREEDOMS])
-    return [FREEDOMS[int(np.abs(levels - level).argmin())] for level in limits.statistics[once[0]]]
+    largest = limits.statistics[0] / settings.margin
+    return [FREEDOMS[int(np.abs(levels - level).argmin())] for level in largest.tolist()]
 
 
 def _draw(random: np.random.Generator, freedom: float, size: int) -> Floats:
@@ -396,11 +315,3 @@ def _draw(random: np.random.Generator, freedom: float, size: int) -> Floats:
 def _unit(freedom: float) -> float:
     """What brings Student's t to unit variance."""
     return float(np.sqrt((freedom - 2.0) / freedom))
-
-
-def _clip(values: Floats, most: float) -> Floats:
-    return np.minimum(np.maximum(values, -most), most)
-
-
-def _squares(clipped: Floats) -> Floats:
-    return np.minimum(clipped * clipped, SQUARE_CLIP) - 1.0

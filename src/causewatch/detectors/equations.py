@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.kernels.regression import fit_from_covariance, lagged_scatter
 
-__all__ = ["Bends", "Equations", "Mechanisms", "Rescales", "ridge_of"]
+__all__ = ["Equations", "Mechanisms", "ridge_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -26,37 +26,6 @@ LEAST_FREE = 10
 LEAST_SPREAD = 1e-4
 """Smallest spread of a mechanism as a share of the signal's own: an exact sum of rounded numbers
 is not exact to the last digit."""
-
-
-class Bends(Protocol):
-    """What curved links add to a straight line; see `causewatch.detectors.curves`."""
-
-    @property
-    def spread(self) -> Floats:
-        """Standard deviation of what each mechanism leaves."""
-
-    def add(self, expected: Floats, causes: Floats) -> Floats:
-        """`expected`, one tick or many, with the curves added."""
-
-    def refitted(self, equations: Equations, stretches: Sequence[Floats]) -> Bends:
-        """The same, fitted to other ticks."""
-
-
-class Rescales(Protocol):
-    """Mechanisms of two-valued signals; see `causewatch.detectors.switches`."""
-
-    @property
-    def target(self) -> NDArray[np.intp]:
-        """Their columns."""
-
-    def add(self, expected: Floats, causes: Floats) -> Floats:
-        """`expected`, one tick or many, with that of two-valued signals in its place."""
-
-    def refitted(self, equations: Equations, stretches: Sequence[Floats]) -> Rescales:
-        """The same, fitted to other ticks."""
-
-    def rescale(self, innovation: Floats, expected: Floats) -> Floats:
-        """Innovations, one tick or many, in units that depend on what was expected."""
 
 
 class Mechanisms(NamedTuple):
@@ -86,12 +55,12 @@ class Mechanisms(NamedTuple):
         By row, tick and link, with a constant of 1 as the last; 0 where there is no link, and at
         ticks at which something is missing.
         """
-        found = values[ticks[:, None] - self.lag[:, None, :], self.source[:, None, :]]
-        found[~np.broadcast_to(self.there[:, None, :], found.shape)] = 0.0
-        known = np.isfinite(found).all(axis=2)
-        found = np.concatenate([found, np.ones((*known.shape, 1))], axis=2)
-        found[~known] = 0.0
-        return found, known
+        causes = values[ticks[:, None] - self.lag[:, None, :], self.source[:, None, :]]
+        causes[~np.broadcast_to(self.there[:, None, :], causes.shape)] = 0.0
+        known = np.isfinite(causes).all(axis=2)
+        causes = np.concatenate([causes, np.ones((*known.shape, 1))], axis=2)
+        causes[~known] = 0.0
+        return causes, known
 
     def pulled(self, moments: Floats, pull: float) -> Floats:
         """Moments of the causes of each signal with `pull` on the diagonal, and 1 for fillings.
@@ -124,10 +93,6 @@ class Equations:
         Of each link, in the signals' own units.
     intercept, spread
         Of each signal: what is added, and the standard deviation of what is left.
-    curves
-        What is added where links are not straight lines.
-    switches
-        How the innovations of two-valued signals are measured.
     """
 
     signals: int
@@ -138,8 +103,6 @@ class Equations:
     coefficient: Floats
     intercept: Floats
     spread: Floats
-    curves: Bends | None = None
-    switches: Rescales | None = None
 
     @cached_property
     def mechanisms(self) -> Mechanisms:
@@ -163,37 +126,19 @@ class Equations:
         """Numbers of the links into a signal."""
         return np.flatnonzero(self.target == target)
 
-    def bend(self, expected: Floats, causes: Floats) -> Floats:
-        """What is expected where mechanisms are no straight lines.
-
-        `causes` has one value for each link.
-        """
-        if self.curves is not None:
-            expected = self.curves.add(expected, causes)
-        if self.switches is not None:
-            expected = self.switches.add(expected, causes)
-        return expected
-
-    def rescale(self, innovation: Floats, expected: Floats) -> Floats:
-        """Innovations in units of what is normal for what was expected."""
-        if self.switches is None:
-            return innovation
-        return self.switches.rescale(innovation, expected)
-
     def innovations(self, rows: Floats) -> Floats:
         """What the mechanisms leave of ticks in a row, in spreads; NaN for the first ones."""
         reach = self.max_lag
-        found = np.full(rows.shape, np.nan)
+        left = np.full(rows.shape, np.nan)
         if len(rows) <= reach:
-            return found
+            return left
         expected = np.tile(self.intercept, (len(rows) - reach, 1))
         causes = rows[np.arange(reach, len(rows))[:, None] - self.lag, self.source]
         terms = causes * self.coefficient
         for target in np.unique(self.target):
             expected[:, target] += terms[:, self.target == target].sum(axis=1)
-        expected = self.bend(expected, causes)
-        found[reach:] = self.rescale((rows[reach:] - expected) / self.spread, expected)
-        return found
+        left[reach:] = (rows[reach:] - expected) / self.spread
+        return left
 
     def refitted(self, stretches: Sequence[Floats]) -> Equations:
         """The same links with coefficients fitted to other ticks; this one if they are too few."""
@@ -216,20 +161,7 @@ class Equations:
                 np.sqrt(left * count / (count - len(links) - 1)), LEAST_SPREAD * own
             )
         spread = np.where(spread > 0, spread, self.spread)
-        lines = replace(
-            self,
-            coefficient=coefficient,
-            intercept=intercept,
-            spread=spread,
-            curves=None,
-            switches=None,
-        )
-        if self.curves is not None:
-            curves = self.curves.refitted(lines, stretches)
-            lines = replace(lines, curves=curves, spread=curves.spread)
-        if self.switches is not None:
-            lines = replace(lines, switches=self.switches.refitted(lines, stretches))
-        return lines
+        return replace(self, coefficient=coefficient, intercept=intercept, spread=spread)
 
 
 def ridge_of(own: NDArray[np.bool_]) -> Floats:

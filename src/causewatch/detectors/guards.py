@@ -1,8 +1,13 @@
-"""Guards: signals without a mechanism, because they stood still or were the same as another one.
+"""Guards: the mechanisms of signals that stood still or were the same as another one.
 
 Discovery drops a signal that never moves, although it is just such signals that attacks and faults
-move. A guard holds its value against the range it kept to in normal operation. It also drops the
-second of two signals that were always equal; its guard holds it against the first, its twin.
+move. Its mechanism is a constant: a guard holds its value against the range it kept to in normal
+operation. Discovery also drops the second of two signals that were always equal; its guard holds it
+against the first, its twin.
+
+A stream may begin with another constant than the one learnt: a recipe, a counter, a set-point. That
+is no event, because nothing has happened: the range is widened to take it in, and it is reported as
+a matter of health (`Guards.unlike`). What leaves the range after that is evidence.
 """
 
 from __future__ import annotations
@@ -13,21 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.detectors.settings import DetectorSettings
+
 __all__ = ["GuardRanges", "Guards"]
 
 Floats = NDArray[np.float64]
-
-MARGIN = 0.5
-"""How far outside its range a signal may go, as a share of the range."""
-LARGEST = 1e12
-LEAST_MARGIN = 1e-3
-"""The same as a share of the value's size, for signals without any range."""
-FEW_MARGINS = 2.0
-"""What the least departure of a signal that always was 0 counts, in margins. Of such a signal no
-size is known. Any departure is one, but how far it goes is measured as if 1 were its size:
-a step from 0 to 1 must not count for more than one from 1 to 0."""
-TWIN_MARGIN = 0.05
-"""How far twins may be apart, as a share of their range: two clocks never agree to the row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,31 +45,40 @@ class GuardRanges:
         if len(self.twin) != len(self.low):
             object.__setattr__(self, "twin", np.full(len(self.low), -1, dtype=np.int64))
 
-    @property
-    def margin(self) -> Floats:
+    def margin(self, settings: DetectorSettings) -> Floats:
         """How far outside a signal is at evidence 1."""
-        size = np.maximum(np.abs(self.low), np.abs(self.high))
-        least = np.maximum(LEAST_MARGIN * size, 1e-9)
-        return np.asarray(np.maximum(MARGIN * (self.high - self.low), least))
+        size = np.maximum(1.0, np.maximum(np.abs(self.low), np.abs(self.high)))
+        least = settings.guard_least * size
+        with np.errstate(over="ignore"):
+            return np.asarray(np.maximum(settings.guard_margin * (self.high - self.low), least))
 
 
 class Guards:
-    """Watches signals that have no mechanism.
+    """Watches signals that have no mechanism but a constant.
 
     Parameters
     ----------
     ranges
         What is normal.
+    settings
+        Margins.
     """
 
-    def __init__(self, ranges: GuardRanges) -> None:
+    def __init__(self, ranges: GuardRanges, settings: DetectorSettings | None = None) -> None:
+        settings = settings or DetectorSettings()
+        self._most = settings.guard_most
         self._low, self._high = ranges.low.copy(), ranges.high.copy()
-        self._margin = ranges.margin
-        self._unsized = (self._low == 0.0) & (self._high == 0.0)
+        self._margin = (
+            ranges.margin(settings) if settings.guards else np.full(len(ranges.low), np.inf)
+        )
         self._twin = ranges.twin.copy()
-        self._apart = np.maximum(TWIN_MARGIN * (self._high - self._low), self._margin / LARGEST)
+        with np.errstate(over="ignore"):
+            width = settings.twin_margin * (self._high - self._low)
+        self._apart = np.maximum(width, self._margin / self._most)
         self._other = np.full(len(self._low), np.nan)  # what the twins show
         self._value = np.full(len(self._low), np.nan)
+        self.unlike: NDArray[np.bool_] = np.zeros(len(self._low), dtype=np.bool_)
+        """Signals that began, at the last tick, with another constant than the one learnt."""
 
     def __len__(self) -> int:
         return len(self._low)
@@ -90,33 +94,35 @@ class Guards:
             Of the signals of the model; twins are compared with them.
         """
         values = np.where(np.isfinite(values), values, np.nan)
-        self._value = np.where(np.isfinite(values), values, self._value)
         with np.errstate(over="ignore", invalid="ignore"):
-            beyond = np.maximum(self._low - values, values - self._high)
-            outside = beyond / self._margin
-            few = np.maximum(beyond / LEAST_MARGIN, np.minimum(outside, FEW_MARGINS))
-            outside = np.where(self._unsized & (outside > 1.0), few, outside)
+            outside = self._outside(values)
+            first = np.isnan(self._value) & np.isfinite(values)
+            self.unlike = first & (outside > 1.0)
+            if self.unlike.any():
+                for place in np.flatnonzero(self.unlike):
+                    self._widen(int(place), float(values[place]))
+                outside = self._outside(values)
+            self._value = np.where(np.isfinite(values), values, self._value)
             paired = self._twin >= 0
             if others is not None and paired.any():
-                self._other = np.where(paired, others[self._twin], np.nan)
+                other = others[self._twin]
+                self._other = np.where(paired & np.isfinite(other), other, np.nan)
                 apart = np.nan_to_num(np.abs(values - self._other) / self._apart)
                 outside = np.maximum(outside, apart)
-        outside = np.clip(outside, 0.0, LARGEST)
+        outside = np.clip(outside, 0.0, self._most)
         # Beyond the limit only the order of magnitude counts: a switch from 1 to 2 may be hundreds
         # of margins away.
         return np.asarray(np.where(outside > 1.0, 1.0 + np.log(np.maximum(outside, 1.0)), outside))
 
     def expected(self) -> Floats:
         """What the twin shows, or the middle of the range."""
-        middle = (self._low + self._high) / 2
+        middle = self._low / 2 + self._high / 2
         return np.asarray(np.where(np.isfinite(self._other), self._other, middle))
 
     def accept(self, signal: int) -> None:
         """Take the present value of a signal for normal from now on."""
-        value = self._value[signal]
-        if np.isfinite(value):
-            self._low[signal] = min(self._low[signal], value)
-            self._high[signal] = max(self._high[signal], value)
+        if np.isfinite(self._value[signal]):
+            self._widen(signal, float(self._value[signal]))
         self._twin[signal] = -1
         self._other[signal] = np.nan
 
@@ -135,6 +141,13 @@ class Guards:
         self._low[:] = state["low"]
         self._high[:] = state["high"]
         self._value = np.asarray(state["value"]).copy()
-        # States of earlier versions know no twins.
-        self._twin[:] = state.get("twin", self._twin)
-        self._other[:] = state.get("other", np.nan)
+        self._twin[:] = state["twin"]
+        self._other[:] = state["other"]
+
+    def _outside(self, values: Floats) -> Floats:
+        """How far values are beyond their ranges, in margins."""
+        return np.asarray(np.maximum(self._low - values, values - self._high) / self._margin)
+
+    def _widen(self, signal: int, value: float) -> None:
+        self._low[signal] = min(self._low[signal], value)
+        self._high[signal] = max(self._high[signal], value)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.detectors.statistics import Layout
+from causewatch.detectors.settings import DetectorSettings
 
 __all__ = ["Limits"]
 
@@ -20,30 +20,33 @@ class Limits:
 
     Attributes
     ----------
-    layout
-        Which statistics there are.
     statistics
-        Level of each statistic that normal operation reaches about once in the asked time.
-    overall
-        The same for the largest ratio of a statistic to its level: the score's unit.
+        Size of each statistic (means, squares, standstill) at which a signal's evidence is 1; by
+        statistic and signal. Infinite where a statistic says nothing.
+    moving
+        How many of the signals whose standing still says something change in a usual tick.
     links
         Of each link: the change of its coefficient that counts as broken, in its own units.
     centre, scale
         Mean and standard deviation of every signal.
     false_alarm_every
-        Expected time between two false alarms, in ticks.
+        Time between two false alarms that was asked for, in ticks.
     supported
-        The longest such time that the normal recording supports, in ticks.
-    recent
-        Ticks kept for re-estimating links.
+        The longest such time that the normal recording bears out, in ticks.
+    settings
+        The numbers that statistics and limits come from.
     """
 
-    layout: Layout
     statistics: Floats
-    overall: float
+    moving: float
     links: Floats
     centre: Floats
     scale: Floats
     false_alarm_every: float
     supported: float
-    recent: int = 128
+    settings: DetectorSettings = field(default_factory=DetectorSettings)
+
+    @property
+    def mobile(self) -> NDArray[np.bool_]:
+        """Signals whose standing still says something."""
+        return np.asarray(np.isfinite(self.statistics[-1]))

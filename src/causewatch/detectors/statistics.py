@@ -1,99 +1,158 @@
-"""The statistics that the default detector keeps of each mechanism, and their layout in memory.
+"""The statistics that the default detector keeps of each signal: small objects, one beside another.
 
-All of them live in one flat array, so that a tick updates them with a handful of calls:
-
-- *mean*: exponentially weighted mean of the innovations, for several memories;
-- *variance*: the same of their squares, minus one;
-- *coefficient*: of innovation times cause, for every link: it moves when a coefficient changes;
-- *level*: how far the signal is from where its own past and its innovations should have left it.
-  An offset that is seen once, when it begins, stays here for as long as it lasts.
+A statistic takes in a tick and says how large it is by now (its *size*, never negative). Sizes are
+held against limits that normal operation has set. All of them start from nothing after a gap.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FAMILIES", "Layout", "memories_for"]
+from causewatch.detectors.habits import UNCHANGED
+from causewatch.detectors.settings import DetectorSettings
+
+__all__ = [
+    "MeanSquare",
+    "Observed",
+    "Standstill",
+    "Statistic",
+    "WeightedMean",
+    "changed",
+    "statistics_of",
+]
 
 Floats = NDArray[np.float64]
-
-FAMILIES = ("mean", "variance", "coefficient", "level")
-
-MEANS = (1, 8, 32, 128)
-VARIANCES = (8, 32, 128)
-COEFFICIENTS = (32, 128)
-TICKS_PER_MEMORY = 12
-"""A memory is used if the normal recording is at least this many times as long; for coefficients,
-which are many, twice as long."""
+Flags = NDArray[np.bool_]
 
 
-def memories_for(ticks: int) -> dict[str, tuple[int, ...]]:
-    """Memories, in ticks, that a normal recording of this length supports, by family."""
-    most = max(8, ticks // TICKS_PER_MEMORY)
-    return {
-        "mean": tuple(w for w in MEANS if w <= most),
-        "variance": tuple(w for w in VARIANCES if w <= most),
-        "coefficient": tuple(w for w in COEFFICIENTS if 2 * w <= most),
-    }
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where each statistic stands in the flat array.
+class Observed(NamedTuple):
+    """One tick as statistics see it, by signal.
 
     Attributes
     ----------
-    signals, links
-        How many there are.
-    means, variances, coefficients
-        Memories in ticks.
-    level
-        Whether the level is watched.
+    values
+        What the signals show; NaN where missing.
+    fresh
+        Which of them have a value of their own and not one that is held.
+    innovation
+        What the mechanisms leave, in spreads, cut; 0 where not known.
+    known
+        Where it is known.
     """
 
-    signals: int
-    links: int
-    means: tuple[int, ...]
-    variances: tuple[int, ...]
-    coefficients: tuple[int, ...]
-    level: bool = True
+    values: Floats
+    fresh: Flags
+    innovation: Floats
+    known: Flags
 
-    @cached_property
-    def blocks(self) -> tuple[tuple[str, int, slice], ...]:
-        """Family, memory and place of every block of statistics."""
-        plan = [("mean", memory, self.signals) for memory in self.means]
-        plan += [("variance", memory, self.signals) for memory in self.variances]
-        plan += [("level", 1, self.signals)] if self.level else []
-        plan += [("coefficient", memory, self.links) for memory in self.coefficients]
-        ends = np.cumsum([0] + [size for _, _, size in plan]).tolist()
-        return tuple(
-            (family, memory, slice(start, start + size))
-            for (family, memory, size), start in zip(plan, ends, strict=False)
-        )
 
-    @property
-    def size(self) -> int:
-        """How many statistics there are."""
-        return int(self.blocks[-1][2].stop)
+class Statistic(Protocol):
+    """Something that is small in normal operation and grows when a mechanism changes."""
 
-    @property
-    def by_signal(self) -> int:
-        """How many blocks have one statistic for each signal; they come first."""
-        return len(self.means) + len(self.variances) + self.level
+    state: Floats
 
-    @cached_property
-    def weights(self) -> Floats:
-        """Weight of the newest tick in every statistic."""
-        weights = np.ones(self.size)
-        for _, memory, place in self.blocks:
-            weights[place] = 1.0 / memory
-        return weights
+    def step(self, tick: Observed) -> Floats:
+        """Take in a tick; the size by now, by signal."""
 
-    @property
-    def longest(self) -> int:
-        """The longest memory."""
-        return max(memory for _, memory, _ in self.blocks)
+    def reset(self, signals: Flags) -> None:
+        """Begin again for some signals."""
+
+
+class WeightedMean:
+    """Exponentially weighted mean of the innovations: ``m ← m + (z − m) / memory``."""
+
+    def __init__(self, signals: int, memory: int) -> None:
+        self.state: Floats = np.zeros(signals)
+        self._gain = 1.0 / memory
+
+    def step(self, tick: Observed) -> Floats:
+        """See `Statistic`."""
+        self.state += (tick.innovation - self.state) * (self._gain * tick.known)
+        return np.abs(self.state)
+
+    def reset(self, signals: Flags) -> None:
+        """See `Statistic`."""
+        self.state[signals] = 0.0
+
+
+class MeanSquare:
+    """Root of the exponentially weighted mean square: about 1 in normal operation.
+
+    The root makes it an amplitude, as the mean is, so that one margin suits both.
+    """
+
+    def __init__(self, signals: int, memory: int, clip: float) -> None:
+        self.state: Floats = np.ones(signals)
+        self._gain, self._clip = 1.0 / memory, clip
+
+    def step(self, tick: Observed) -> Floats:
+        """See `Statistic`."""
+        squares = np.minimum(tick.innovation * tick.innovation, self._clip)
+        self.state += (squares - self.state) * (self._gain * tick.known)
+        return np.sqrt(self.state)
+
+    def reset(self, signals: Flags) -> None:
+        """See `Statistic`."""
+        self.state[signals] = 1.0
+
+
+class Standstill:
+    """For how long a signal has shown the same value while the rest of the plant moved.
+
+    Each tick counts as the number of other moving signals that changed in it, in units of the
+    usual number, at most 1: when the whole plant stands still no single signal is stuck.
+
+    Parameters
+    ----------
+    moving
+        Signals whose standing still says something.
+    usual
+        How many of them change in a usual tick.
+    """
+
+    def __init__(self, moving: Flags, usual: float) -> None:
+        self.state: Floats = np.zeros(len(moving))
+        self.last: Floats = np.full(len(moving), np.nan)
+        self._moving, self._usual = moving, max(usual, 1.0)
+
+    def step(self, tick: Observed) -> Floats:
+        """See `Statistic`."""
+        shown = tick.fresh & np.isfinite(tick.values)
+        moved = changed(tick.values, self.last) & shown
+        moving = moved & self._moving
+        others = np.count_nonzero(moving) - moving
+        self.state += np.where(shown, np.minimum(others / self._usual, 1.0), 0.0)
+        self.state[moved | (shown & np.isnan(self.last))] = 0.0
+        self.last = np.where(shown, tick.values, self.last)
+        return np.where(shown, self.state, 0.0)
+
+    def reset(self, signals: Flags) -> None:
+        """See `Statistic`."""
+        self.state[signals] = 0.0
+        self.last[signals] = np.nan
+
+
+def changed(values: Floats, before: Floats) -> Flags:
+    """Where a value is another one than before, by more than rounding; never where one is missing.
+
+    A mean over nine rows and one over ten differ in the last digit even if all rows are the same.
+    """
+    return np.asarray(np.abs(values - before) > UNCHANGED * np.abs(values))
+
+
+def statistics_of(
+    settings: DetectorSettings, moving: Flags, usual: float
+) -> tuple[Sequence[Statistic], Standstill]:
+    """The statistics of innovations, and the standstill, which comes last in every table."""
+    number = len(moving)
+    return (
+        [
+            *(WeightedMean(number, memory) for memory in settings.means),
+            *(MeanSquare(number, memory, settings.square_clip) for memory in settings.squares),
+        ],
+        Standstill(moving, usual),
+    )

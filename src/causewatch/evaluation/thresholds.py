@@ -1,7 +1,7 @@
 """How a verdict depends on the alarm limit: the same model with its limits moved.
 
-The recording is watched anew for every limit, since an alarm that is raised changes what follows
-it: drift is frozen and memories are kept while it is on. Which limit is best can be told only with
+The recording is watched anew for every limit: a signal that is loud alone for long loses its say,
+and when that is depends on the limit. Which limit is best can be told only with
 the labels, so none of this may decide the limit that is shipped.
 """
 
@@ -41,16 +41,7 @@ def with_limit(model: NormalModel, factor: float) -> NormalModel:
     if not 0.0 < factor < float("inf"):
         msg = f"The factor of the limits is {factor:g}; it must be positive and finite."
         raise SettingError(msg)
-    watching = model.watching
-    if watching.published is not None:
-        moved = replace(watching, published=watching.published * factor)
-    elif watching.limits is not None:
-        limits = replace(watching.limits, overall=watching.limits.overall * factor)
-        moved = replace(watching, limits=limits)
-    else:
-        msg = "The model has no alarm limits; learn it again."
-        raise SettingError(msg)
-    return replace(model, watching=moved)
+    return replace(model, watching=replace(model.watching, factor=model.watching.factor * factor))
 
 
 def sweep(

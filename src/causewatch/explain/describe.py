@@ -16,7 +16,7 @@ HEALTH = {
     "stale": "{} has sent no value for a while; its last one is held.",
     "frozen": "{} stands still.",
     "out_of_range": "{} is far outside the range it had in normal operation.",
-    "drifted": "{} has drifted away from what is normal.",
+    "unlike": "{} is no longer as learnt.",
     "rate_wrong": "Rows come at another rate than in normal operation.",
     "silent": "No rows come.",
 }

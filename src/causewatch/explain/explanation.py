@@ -204,6 +204,7 @@ def context_of(model: NormalModel) -> Context:
         scale=np.array([model.scale[name] for name in names]),
         every=model.preprocessing.every,
         clock=clock,
+        spikes=_spikes(model),
         labels={name: said for name in names if (said := known.label_of(name))},
         units={name: said for name in names if (said := known.unit_of(name))},
         twins={
@@ -216,6 +217,15 @@ def context_of(model: NormalModel) -> Context:
         causes=causes,
         unwatched=unwatched,
     )
+
+
+def _spikes(model: NormalModel) -> Floats:
+    """The innovation of each signal that is evidence 1 by itself."""
+    limits = model.watching.limits
+    if limits is None or 1 not in limits.settings.means:
+        return np.full(len(model.signals), np.inf)
+    alone = limits.statistics[limits.settings.means.index(1)]
+    return np.asarray(alone * model.watching.factor)
 
 
 def _named(ranking: Ranking, share: Floats, order: Sequence[int]) -> list[int]:

@@ -86,6 +86,9 @@ class Context:
         Length of a tick in seconds.
     clock
         What times count.
+    spikes
+        By signal of the equations: the innovation that is evidence 1 by itself; infinite where it
+        never is. Empty if nothing is known of that.
     labels, units
         Names for people and units, where known.
     twins
@@ -101,6 +104,7 @@ class Context:
     scale: Floats
     every: float
     clock: Clock
+    spikes: Floats = field(default_factory=lambda: np.empty(0))
     labels: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     twins: Mapping[str, str] = field(default_factory=dict)
@@ -162,8 +166,9 @@ def rank(course: Course, context: Context, raised_at: int) -> Ranking:
     """
     raised = min(int(np.searchsorted(course.time, raised_at)), max(0, len(course) - 1))
     start, end = max(0, raised - BEFORE), min(len(course), raised + AFTER)
+    evidence = _in_full(course, context)
     # The coefficients and the followers are looked at for as long as evidence counts.
-    counting = int((_weights(course.evidence[raised:end]) > FAINT).sum())
+    counting = int((_weights(evidence[raised:end]) > FAINT).sum())
     stop = min(end, raised + max(LEAST_AFTER, counting))
     look = slice(start, stop)
     onset = start + _onsets(course.innovation[look])
@@ -171,7 +176,7 @@ def rank(course: Course, context: Context, raised_at: int) -> Ranking:
     changed = np.zeros(len(course.signals))
     linked = slice(context.equations.signals)
     changed[linked] = _coefficients(course, context, start, raised, stop)
-    seen = course.evidence[raised:stop]
+    seen = evidence[raised:stop]
     own = np.maximum(_evidence(seen, _weights(seen)) + changed, frozen)
     guarded = slice(context.equations.signals, None)
     late = course.evidence[raised:end, guarded]
@@ -214,6 +219,19 @@ def offsets(innovation: Floats, equations: Equations, signal: int) -> Floats:
     given = np.nan_to_num(innovation) * equations.spread[signal]
     off: Floats = lfilter([1.0], feedback, given)
     return off
+
+
+def _in_full(course: Course, context: Context) -> Floats:
+    """Evidence by tick and signal, in which large innovations count in full.
+
+    The detector cuts them, so that one wild value does not fill its memories. But where trouble
+    starts it is often larger by far than where it has spread.
+    """
+    evidence = course.evidence.copy()
+    number = len(context.spikes)
+    alone = np.abs(course.innovation[:, :number]) / context.spikes
+    evidence[:, :number] = np.fmax(evidence[:, :number], alone)
+    return evidence
 
 
 def _explained_away(own: Floats, explained: Mapping[tuple[int, int], float]) -> Floats:

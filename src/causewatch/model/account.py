@@ -147,10 +147,10 @@ def limit_findings(
                 f" the first one alone would have raised {plural(fared.alarms, 'alarm')} and been"
                 f" passed {fared.share:.1%} of the time; it moved them by a factor of"
                 f" {fared.factor:.2f}.",
-                meaning="The second recording decides the limits; if it is not normal, what is"
-                " wrong in it will not be noticed."
+                meaning="Limits lie above what both recordings show; if the second one is not"
+                " normal, what is wrong in it will not be noticed."
                 if odd
-                else "The second recording decides the limits.",
+                else "Limits lie above what both recordings show.",
                 remedy="Make sure that it is normal operation; if it is, learn from both."
                 if odd
                 else "",

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtrik
 
-from causewatch.detectors import InnovationDetector
-from causewatch.detectors.calibration import MERGE
-from causewatch.detectors.tails import cluster_peaks
+from causewatch.detectors import InnovationDetector, count_alarms
 from causewatch.graph import Link
 from causewatch.model.normal import NormalModel
+from causewatch.model.watching import MERGE
 
 __all__ = ["Comparison", "compare", "in_favour", "unlike_normal", "worse"]
 
@@ -74,7 +73,7 @@ def compare(old: NormalModel, new: NormalModel, held: Sequence[Floats]) -> Compa
     """Both models on the same stretches of ticks."""
     assert new.watching.limits is not None
     scores = _scores(old, held)[0], _scores(new, held)[0]
-    alarms = [len(cluster_peaks(one, 1.0, MERGE)) for one in scores]
+    alarms = [count_alarms(one, MERGE) for one in scores]
     before, after = _errors(old, held), _errors(new, held)
     known = (before > 0) & (after > 0)
     growth = float(np.mean(np.log(after[known] / before[known]))) if known.any() else 0.0
@@ -96,8 +95,8 @@ def compare(old: NormalModel, new: NormalModel, held: Sequence[Floats]) -> Compa
 
 def _errors(model: NormalModel, stretches: Sequence[Floats]) -> Floats:
     """Root mean square of what was predicted wrongly, by signal; 0 where nothing was predicted."""
-    plain = replace(model.equations, switches=None)
-    left = np.concatenate([plain.innovations(rows) for rows in stretches]) * plain.spread
+    equations = model.equations
+    left = np.concatenate([equations.innovations(rows) for rows in stretches]) * equations.spread
     known = np.isfinite(left)
     squares = np.where(known, left, 0.0) ** 2
     return np.asarray(np.sqrt(squares.sum(axis=0) / np.maximum(1, known.sum(axis=0))))
@@ -112,7 +111,7 @@ def _scores(model: NormalModel, stretches: Sequence[Floats]) -> tuple[Floats, ND
         for k, row in enumerate(rows):
             evidence = detector.update(row, new_stretch=k == 0)
             if evidence.score is not None:
-                scores.append(evidence.score)
+                scores.append(evidence.score / model.watching.factor)
                 places.append(int(np.nanargmax(evidence.signals)))
     return np.array(scores), np.array(places, dtype=np.intp)
 

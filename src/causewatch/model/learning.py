@@ -32,7 +32,7 @@ from causewatch.data import (
     parse_duration,
     parse_span,
 )
-from causewatch.detectors import GuardRanges, habits_of, published_limits
+from causewatch.detectors import DetectorSettings, GuardRanges, habits_of, published_limits
 from causewatch.detectors.equations import LEAST_SPREAD
 from causewatch.discovery import (
     TESTS,
@@ -125,6 +125,7 @@ def learn(
     fdr: bool = False,
     keep_start_up: bool = False,
     seed: int = 0,
+    detector: DetectorSettings | None = None,
     progress: LearnProgress | None = None,
     now: datetime | None = None,
     **reading: Any,
@@ -148,8 +149,8 @@ def learn(
     knowledge
         What is known about the plant, or the path of a knowledge file.
     calibrate
-        A second recording of normal operation, in the same forms as `normal`, that decides the
-        alarm limits; without it a held-out part of `normal` does.
+        A second recording of normal operation, in the same forms as `normal`: alarm limits lie
+        above what it shows, too.
     false_alarm_every
         Expected time between two false alarms, in seconds or as text (``"1d"``). If not given, a
         day, but at least 1,000 ticks or half of the recording, whichever is shorter; half of the
@@ -165,6 +166,8 @@ def learn(
         left out, and the report says so. The ``paper`` preset always keeps it.
     seed
         For tests that draw random numbers.
+    detector
+        The numbers of the default detector; those that are shipped if not given.
     progress
         Told what is being done.
     now
@@ -281,7 +284,7 @@ def learn(
     if preset == "paper":
         limits = published_limits(np.concatenate(ticks), lines.equations)
         return replace(lines, watching=replace(lines.watching, published=limits))
-    return _with_limits(lines, ticks, second, false_alarm_every, tell)
+    return _with_limits(lines, ticks, second, false_alarm_every, detector, tell)
 
 
 def _with_limits(
@@ -289,6 +292,7 @@ def _with_limits(
     ticks: Sequence[Floats],
     second: TableSource | None,
     false_alarm_every: float | None,
+    settings: DetectorSettings | None,
     tell: LearnProgress,
 ) -> NormalModel:
     """The model with the limits of the default detector."""
@@ -305,25 +309,24 @@ def _with_limits(
         if not any(len(rows) > plan.max_lag for rows in apart):
             msg = "--calibrate: the second recording is too short to learn alarm limits from."
             raise NotEnoughDataError(msg)
-    length = sum(map(len, apart or ticks))
-    wanted = false_alarm_every
-    if wanted is None:
-        wanted = usual_false_alarm_every(plan.every, length, times=model.clock != "rows")
-    aim = wanted / plan.every
+    length = sum(map(len, [*ticks, *apart]))
+    usual = usual_false_alarm_every(plan.every, length, times=model.clock != "rows")
+    wanted = usual if false_alarm_every is None else false_alarm_every
+    aim, most = wanted / plan.every, MOST_EXTRAPOLATED * length
     equations, limits, fared = prepare(
         model.equations,
         ticks,
         apart,
         centre=np.array([model.centre[name] for name in plan.signals]),
         scale=np.array([max(model.scale[name], 1e-300) for name in plan.signals]),
-        false_alarm_every=max(2.0, min(aim, MOST_EXTRAPOLATED * length)),
+        false_alarm_every=max(2.0, min(aim, most)),
+        usual_every=max(2.0, min(usual / plan.every, most)),
+        settings=settings,
         progress=lambda share: tell("learning alarm limits", share),
     )
     watching = replace(
         model.watching,
         limits=limits,
-        curves=equations.curves,
-        switches=equations.switches,
         spread=equations.spread,
         fared=fared,
     )
@@ -467,8 +470,6 @@ def _bare_watching(
     return Watching(
         limits=None,
         published=None,
-        curves=None,
-        switches=None,
         spread=np.maximum(spread, least),
         guarded=guarded,
         ranges=GuardRanges(

@@ -146,8 +146,6 @@ class NormalModel:
             coefficient=np.array([self.mechanisms[k.target].coefficients[k] for k in links]),
             intercept=np.array([self.mechanisms[name].intercept for name in self.signals]),
             spread=self.watching.spread,
-            curves=self.watching.curves,
-            switches=self.watching.switches,
         )
 
     @property

@@ -23,7 +23,9 @@ from causewatch.preprocess import Finding, Preprocessing
 
 __all__ = ["load", "save"]
 
-KIND, VERSION = "model", 2
+KIND, VERSION = "model", 3
+OLDEST = 3
+"""Models of earlier formats hold the limits of another detector."""
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -74,19 +76,11 @@ class _Settings(_Strict):
     false_alarm_every: Finite | None
 
 
-class _Memories(_Strict):
-    means: list[Annotated[int, Field(ge=1, le=100_000)]]
-    variances: list[Annotated[int, Field(ge=1, le=100_000)]]
-    coefficients: list[Annotated[int, Field(ge=1, le=100_000)]]
-    level: bool
-
-
 class _Limits(_Strict):
-    memories: _Memories
-    overall: Positive
+    moving: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     false_alarm_every: Positive
     supported: Positive
-    recent: Annotated[int, Field(ge=2, le=100_000)]
+    settings: dict[str, Any]
 
 
 class _Fared(_Strict):
@@ -99,13 +93,12 @@ class _Fared(_Strict):
 class _Watching(_Strict):
     limits: _Limits | None
     published: bool
-    curves: bool = False
-    switches: bool = False
     guarded: list[Name]
     gap: Positive
     ticks: Count
     rows_per_tick: Positive
     fared: _Fared | None
+    factor: Positive
 
 
 class _Writing(_Strict):
@@ -188,12 +181,16 @@ def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> NormalModel:
     """Read a model; a damaged or foreign file is a `ModelFileError`, and nothing in it is run."""
-    content, arrays = read_archive(path, KIND, VERSION)
+    content, arrays = read_archive(
+        path,
+        KIND,
+        VERSION,
+        oldest=OLDEST,
+        remedy="its detector was another one; learn the model again from its recordings with"
+        " 'causewatch learn'",
+    )
     name = shorten(Path(path).name)
     try:
-        if "watching" not in content:
-            msg = "an older release wrote it, without alarm limits; learn it again"
-            raise ValueError(msg)
         checked = _Content.model_validate(content)
         _check_arrays(arrays, checked.preprocessing)
         return _build(checked, arrays)

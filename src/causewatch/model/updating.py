@@ -35,10 +35,8 @@ from causewatch.data import (
     open_table,
     parse_span,
 )
-from causewatch.detectors import GuardRanges, Judged, Limits, habits_of, scores_of
-from causewatch.detectors.calibration import MERGE
+from causewatch.detectors import GuardRanges, Limits, habits_of
 from causewatch.detectors.equations import LEAST_SPREAD
-from causewatch.detectors.tails import level_of_peaks
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import NotEnoughDataError, SettingError, TableError, listing
 from causewatch.model.account import Taken, findings_of
@@ -50,6 +48,7 @@ from causewatch.model.learning import (
     least_lag,
     survey_of,
     take_moments,
+    usual_false_alarm_every,
 )
 from causewatch.model.normal import MOST_MOMENTS, NormalModel, Provenance, kept_moments
 from causewatch.model.watching import prepare
@@ -267,8 +266,6 @@ def _learnt(
         watching=replace(
             model.watching,
             limits=None,
-            curves=None,
-            switches=None,
             fared=None,
             spread=np.maximum(spread, np.maximum(LEAST_SPREAD * spreads, 1e-300)),
             **_habits(model, guarded, survey, new),
@@ -285,12 +282,12 @@ def _with_limits(
 ) -> NormalModel:
     """Limits for as many false alarms as the old model was meant to have.
 
-    They are learnt from the new ticks and pooled with the old ones, each by the length of what it
-    rests on. Coefficients come from old and new data together, and it is with these that the new
-    ticks must stay below the limit: where they do not, it is widened.
+    They lie above what the new ticks show and above the old limits.
     """
-    before = old.watching.limits
+    before, every = old.watching.limits, old.preprocessing.every
     assert before is not None
+    usual = usual_false_alarm_every(every, sum(map(len, ticks)), times=old.clock != "rows")
+    asked = old.provenance.settings["false_alarm_every"] is not None
     equations, limits, _ = prepare(
         lines.equations,
         ticks,
@@ -298,40 +295,29 @@ def _with_limits(
         centre=np.array([lines.centre[name] for name in lines.signals]),
         scale=np.array([max(lines.scale[name], 1e-300) for name in lines.signals]),
         false_alarm_every=before.false_alarm_every,
+        usual_every=usual / every if asked else None,
+        settings=before.settings,
         progress=lambda share: tell("learning alarm limits", share),
     )
-    limits = _pooled(old, lines, limits)
-    usable = [rows for rows in ticks if len(rows) > equations.max_lag]
-    scores = scores_of(Judged(equations, usable), limits)
-    wider = max(1.0, level_of_peaks(scores, limits.false_alarm_every, MERGE))
-    watching = replace(
-        lines.watching,
-        limits=replace(limits, overall=limits.overall * wider),
-        curves=equations.curves,
-        switches=equations.switches,
-        spread=equations.spread,
-    )
+    watching = replace(lines.watching, limits=_pooled(old, lines, limits), spread=equations.spread)
     return replace(lines, watching=watching)
 
 
 def _pooled(old: NormalModel, lines: NormalModel, limits: Limits) -> Limits:
-    """New limits pooled with old ones of the same statistic, on a log scale."""
+    """Limits above what the old and the new recording show, each in its own units."""
     before = old.watching.limits
     assert before is not None
-    share = before.supported / (before.supported + limits.supported)
     number = {link: k for k, link in enumerate(old.graph)}
     kept = [(k, number[link]) for k, link in enumerate(lines.graph) if link in number]
     mine, theirs = np.array(kept, dtype=np.intp).reshape(-1, 2).T
-    places = {(family, memory): place for family, memory, place in before.layout.blocks}
-    statistics = limits.statistics.copy()
-    for family, memory, place in limits.layout.blocks:
-        if (family, memory) not in places:
-            continue
-        was = (before.statistics * before.overall)[places[family, memory]] / limits.overall
-        block = statistics[place]
-        at, from_ = (mine, theirs) if family == "coefficient" else (slice(None), slice(None))
-        block[at] = np.exp((1.0 - share) * np.log(block[at]) + share * np.log(was[from_]))
-    return replace(limits, statistics=statistics, supported=limits.supported + before.supported)
+    links = limits.links.copy()
+    links[mine] = np.maximum(links[mine], before.links[theirs])
+    return replace(
+        limits,
+        statistics=np.maximum(limits.statistics, before.statistics),
+        links=links,
+        supported=limits.supported + before.supported,
+    )
 
 
 def _habits(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from causewatch.data.table import NANOSECONDS, Clock
@@ -15,7 +15,7 @@ from causewatch.monitor.policy import AlarmPolicy
 
 __all__ = ["ACTIONS", "act", "policy_of"]
 
-ACTIONS = ("ack", "comment", "shelve", "unshelve", "normal", "undo")
+ACTIONS = ("ack", "comment", "shelve", "unshelve", "normal", "undo", "accept")
 LONGEST_DAYS = 3650
 """Nothing is shelved for longer."""
 
@@ -28,8 +28,8 @@ def act(policy: AlarmPolicy, action: Mapping[str, Any], at: int) -> AlarmEvents:
     policy
         The alarms.
     action
-        ``action`` (one of `ACTIONS`), ``id`` or ``signals``, ``by``, ``text``, and ``seconds`` for
-        shelving.
+        ``action`` (one of `ACTIONS`), ``id`` or ``signals`` (``normal``: both may be given),
+        ``by``, ``text``, and ``seconds`` for shelving.
     at
         When, on the clock of the stream.
     """
@@ -44,7 +44,8 @@ def act(policy: AlarmPolicy, action: Mapping[str, Any], at: int) -> AlarmEvents:
             what, until=at + _nanoseconds(action), by=by, at=at, comment=text
         ),
         "unshelve": lambda: policy.unshelve(what, at=at),
-        "normal": lambda: _mark_normal(policy, id, by, at, text),
+        "normal": lambda: _mark_normal(policy, id, by, at, text, what if signals else None),
+        "accept": lambda: policy.accept(id, by=by, at=at, comment=text),
         "undo": lambda: policy.undo_normal(id, by=by, at=at, comment=text),
     }
     if kind not in doing:
@@ -52,13 +53,15 @@ def act(policy: AlarmPolicy, action: Mapping[str, Any], at: int) -> AlarmEvents:
     return doing[kind]()
 
 
-def _mark_normal(policy: AlarmPolicy, id: str, by: str, at: int, text: str) -> AlarmEvents:
+def _mark_normal(
+    policy: AlarmPolicy, id: str, by: str, at: int, text: str, signals: Iterable[str] | None
+) -> AlarmEvents:
     """Mark an alarm as normal, once: a second time would change no limit."""
     for mark in policy.marks:
         if mark.alarm == id:
             msg = f"Alarm {id} was called normal by {mark.by} already; undo takes it back."
             raise SettingError(msg)
-    return policy.mark_normal(id, by=by, at=at, comment=text)
+    return policy.mark_normal(id, by=by, at=at, comment=text, signals=signals)
 
 
 def policy_of(

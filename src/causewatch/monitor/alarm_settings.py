@@ -29,13 +29,11 @@ class AlarmSettings:
         … for so many ticks before an alarm is cleared.
     merge_within
         Trouble of the same signals within so many ticks after clearing opens the same alarm again.
-    cool_down
-        For so many ticks after clearing only strong trouble raises an alarm.
-    strong
-        What counts as strong, in units of the limit.
-    settle_after
-        What counts as long: an alarm on for so many ticks is settled, and strong trouble elsewhere
-        raises a second one.
+    join_within
+        An alarm that no signal has joined for so many ticks is settled: others that get loud raise
+        one of their own.
+    lost_after
+        A signal without evidence keeps its alarm on for so many ticks.
     update_every
         Least number of ticks between two updates of an alarm.
     update_factor
@@ -48,30 +46,30 @@ class AlarmSettings:
 
     raise_after: int = 1
     clear_below: float = 0.8
-    clear_after: int = 5
+    clear_after: int = 3
     merge_within: int = 10
-    cool_down: int = 20
-    strong: float = 1.5
-    settle_after: int = 120
+    join_within: int = 10
+    lost_after: int = 120
     update_every: int = 5
     update_factor: float = 1.5
     health_after: int = 5
     remember: int = 50
 
     def __post_init__(self) -> None:
-        for name in ("raise_after", "clear_after", "settle_after", "update_every", "health_after"):
+        for name in ("raise_after", "clear_after", "lost_after", "update_every", "health_after"):
             self._check(name, 1, MOST_TICKS, "ticks")
-        for name in ("merge_within", "cool_down"):
+        for name in ("merge_within", "join_within"):
             self._check(name, 0, MOST_TICKS, "ticks")
         self._check("remember", 1, MOST_ALARMS, "alarms")
         if not 0 < self.clear_below <= 1:
             msg = f"clear_below is {self.clear_below}; it must be above 0 and at most 1."
             raise SettingError(msg)
-        for name in ("strong", "update_factor"):
-            value = getattr(self, name)
-            if not 1 <= value <= MOST_FACTOR:
-                msg = f"{name} is {value}; it must be a number from 1 to {MOST_FACTOR:.0f}."
-                raise SettingError(msg)
+        if not 1 <= self.update_factor <= MOST_FACTOR:
+            msg = (
+                f"update_factor is {self.update_factor}; it must be a number from 1 to"
+                f" {MOST_FACTOR:.0f}."
+            )
+            raise SettingError(msg)
 
     def _check(self, name: str, least: int, most: int, what: str) -> None:
         value = getattr(self, name)

@@ -20,7 +20,7 @@ from causewatch.monitor.tracks import Track
 
 __all__ = ["AlarmBook", "Pending", "Told"]
 
-VERSION = 1
+VERSION = 2
 """Of the layout of a snapshot."""
 
 Told = list[tuple[Event, Alarm]]
@@ -61,12 +61,11 @@ class AlarmBook:
         self._tick = 0  # ticks so far
         self._streak = 0  # ticks in a row that speak for a new alarm
         self._onset = 0  # time of the first of them
-        self._limit: NDArray[np.float64] | float = 1.0  # what evidence is held against at this tick
-        self._cool_until = 0  # last tick of the cool-down
         self._anomalies: list[Track] = []  # oldest first, as are the others
         self._health: dict[str, Track] = {}
         self._pending: dict[str, Pending] = {}
         self._recent: list[Track] = []
+        self._accepted: list[str] = []  # signals whose mechanisms are to be moved
         self._shelves = Shelves(self._names)
         self._feedback = Feedback(self.signals)
 
@@ -121,7 +120,6 @@ class AlarmBook:
             "tick": self._tick,
             "streak": self._streak,
             "onset": self._onset,
-            "cool_until": self._cool_until,
             "anomalies": [track.snapshot(self._names) for track in self._anomalies],
             "health": {name: one.snapshot(self._names) for name, one in self._health.items()},
             "pending": {
@@ -130,6 +128,7 @@ class AlarmBook:
             "recent": [track.remembered(self._names) for track in self._recent],
             "shelves": self._shelves.snapshot(),
             "marks": self._feedback.snapshot(),
+            "accepted": list(self._accepted),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -149,7 +148,7 @@ class AlarmBook:
                 raise SettingError(msg)
         shelves, feedback = Shelves(self._names), Feedback(self.signals)
         try:
-            counters = [int(state[name]) for name in ("tick", "streak", "onset", "cool_until")]
+            counters = [int(state[name]) for name in ("tick", "streak", "onset")]
             anomalies = [Track.restored(one, self._names) for one in state["anomalies"]]
             health = {
                 name: Track.restored(one, self._names) for name, one in state["health"].items()
@@ -158,12 +157,14 @@ class AlarmBook:
             recent = [Track.restored(json.loads(one), self._names) for one in state["recent"]]
             shelves.restore(state["shelves"])
             feedback.restore(state["marks"])
+            accepted = [str(name) for name in state["accepted"]]
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             msg = f"The alarm state is damaged ({error!r}); start with another one, or without."
             raise SettingError(msg) from error
-        self._tick, self._streak, self._onset, self._cool_until = counters
+        self._tick, self._streak, self._onset = counters
         self._anomalies, self._health, self._pending = anomalies, health, pending
         self._recent, self._shelves, self._feedback = recent, shelves, feedback
+        self._accepted = accepted
 
     # For those who build on this
 
@@ -186,8 +187,7 @@ class AlarmBook:
             self._anomalies = [one for one in self._anomalies if one is not track]
         else:
             self._health = {name: one for name, one in self._health.items() if one is not track}
-            track.problem = track.demoted = None
-            track.divisor, track.calm = 1.0, 0
+            track.problem = None
         track.until_tick = self._tick
         self._recent = [*self._recent, track][-self.settings.remember :]
 

@@ -15,8 +15,9 @@ import numpy as np
 from causewatch.data.table import format_time
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.monitor.alarms import AlarmEvents, Event, Remark
-from causewatch.monitor.book import AlarmBook, Pending, Told
+from causewatch.monitor.book import AlarmBook, Told
 from causewatch.monitor.feedback import MARGIN, NormalMark
+from causewatch.monitor.health import UNLIKE_STATE as UNLIKE
 from causewatch.monitor.shelves import Shelf
 from causewatch.monitor.tracks import Track
 
@@ -100,17 +101,51 @@ class AlarmDesk(AlarmBook):
                 self._unshelved(track, at, told)
         return AlarmEvents.of(told)
 
-    def mark_normal(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
-        """Somebody says that this was normal: widen the limits of the alarm's signals.
+    def accept(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
+        """Somebody says that a signal is right as it is now: the finding is answered.
 
-        Each limit becomes `MARGIN` times the largest value its signal has reached in the alarm. An
-        alarm that is on is cleared. `undo_normal` takes it back.
+        The mechanism of the signal moves to where it is; `take_accepted` hands it to the monitor.
         """
         track = self._find(id)
-        places = [int(k) for k in np.flatnonzero(track.raw > 0)]
-        if not places:
-            msg = f"Alarm {id} has no evidence whose limit could be widened; shelve it instead."
+        if track.problem != UNLIKE or not track.alarm.on:
+            msg = (
+                f"Alarm {id} does not say that a signal is no longer as learnt; only that can be"
+                " accepted."
+            )
             raise SettingError(msg)
+        remark = Remark(_person(by), at, comment)
+        self._accepted += [self._names[k] for k in np.flatnonzero(track.member).tolist()]
+        self._forget(track)
+        self._shelves.remove_alarm(id)
+        told: Told = []
+        changes: dict[str, Any] = {"acknowledged": track.alarm.acknowledged or remark}
+        if comment:
+            changes["comments"] = _with(track.alarm.comments, remark)
+        self._tell("cleared", track, at, told, cleared_at=at, shelved_until=None, **changes)
+        return AlarmEvents.of(told)
+
+    def take_accepted(self) -> list[str]:
+        """Signals that were accepted since the last call."""
+        accepted, self._accepted = self._accepted, []
+        return accepted
+
+    def mark_normal(
+        self,
+        id: str,
+        *,
+        by: str,
+        at: int,
+        comment: str = "",
+        signals: Iterable[str] | None = None,
+    ) -> AlarmEvents:
+        """Somebody says that this was normal: widen limits.
+
+        Each limit becomes `MARGIN` times the largest value its signal has reached in the alarm.
+        They are those of `signals`, or else of the causes that the alarm names, and of no others.
+        An alarm that is on is cleared. `undo_normal` takes it back.
+        """
+        track = self._find(id)
+        places = self._concerned(track, signals)
         factors = {self._names[k]: max(1.0, MARGIN * float(track.raw[k])) for k in places}
         remark = Remark(_person(by), at, comment)
         self._feedback.add(NormalMark(id, by, at, factors))
@@ -119,15 +154,29 @@ class AlarmDesk(AlarmBook):
         changes: dict[str, Any] = {"normal": True, "acknowledged": seen, "shelved_until": None}
         if track.alarm.on:
             told: Told = []
-            if track.problem is not None:
-                # The wider limit says nothing about this: it is reported again if it lasts.
-                name = next(iter(track.alarm.signals))
-                self._pending[name] = Pending(track.problem, at)
             self._forget(track)
             changes["comments"] = _with(track.alarm.comments, remark)
             self._tell("cleared", track, at, told, cleared_at=at, **changes)
             return AlarmEvents.of(told)
         return self._act("updated", track, at, remark, **changes)
+
+    def _concerned(self, track: Track, signals: Iterable[str] | None) -> list[int]:
+        """Signals of an alarm whose limits are to be widened."""
+        id, known = track.alarm.id, np.flatnonzero(track.raw > 0).tolist()
+        if not known:
+            msg = f"Alarm {id} has no evidence whose limit could be widened; shelve it instead."
+            raise SettingError(msg)
+        if signals is not None:
+            places = [self._index[name] for name in self._known(signals)]
+            for k in places:
+                if k not in known:
+                    raise UnknownNameError(
+                        self._names[k], f"signal of alarm {id}", [self._names[k] for k in known]
+                    )
+            return places
+        named = {cause.signal for cause in track.alarm.causes}
+        places = [k for k in known if self._names[k] in named]
+        return places or [max(known, key=lambda k: float(track.raw[k]))]
 
     def undo_normal(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
         """Take `mark_normal` back: the limits are as they were without it.

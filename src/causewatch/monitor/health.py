@@ -22,15 +22,17 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 HealthState = Literal[
-    "ok", "missing", "stale", "frozen", "out_of_range", "drifted", "rate_wrong", "silent"
+    "ok", "missing", "stale", "frozen", "out_of_range", "unlike", "rate_wrong", "silent"
 ]
 
 STATES: tuple[HealthState, ...] = (
-    "ok", "drifted", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "silent",
+    "ok", "unlike", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "silent",
 )  # fmt: skip
 """By number; of several that hold for a signal at once the last is its state."""
-OK, DRIFTED, OUT_OF_RANGE, FROZEN, STALE, MISSING, RATE_WRONG, SILENT = range(len(STATES))
+OK, UNLIKE, OUT_OF_RANGE, FROZEN, STALE, MISSING, RATE_WRONG, SILENT = range(len(STATES))
 
+UNLIKE_STATE: HealthState = "unlike"
+"""The signal is no longer as learnt; people accept that, or learn a new model."""
 STREAM = "(stream)"
 """Stands in place of a signal's name where the stream as a whole is concerned."""
 
@@ -84,6 +86,8 @@ class HealthWatch:
         For how many ticks a missing value is replaced by the last one.
     rows_expected
         Rows that make a tick if none is missing: the length of a tick by the interval of the rows.
+    frozen
+        Whether standing still is a matter of health; the default detector takes it for evidence.
     """
 
     def __init__(
@@ -93,6 +97,7 @@ class HealthWatch:
         *,
         hold: int,
         rows_expected: float = 1.0,
+        frozen: bool = True,
     ) -> None:
         self._columns = tuple(columns)
         self._index = {name: k for k, name in enumerate(self._columns)}
@@ -114,7 +119,7 @@ class HealthWatch:
         self._outer = _limits(habits, np.where(known, MARGIN * width, np.inf))
         self._inner = _limits(habits, np.where(known, BACK * width, np.inf))
         never = np.iinfo(np.int64).max
-        watchable = known & (habits.still <= OFTEN_STILL)
+        watchable = known & (habits.still <= OFTEN_STILL) & frozen
         longest = np.maximum(LONGER * habits.longest_still, LEAST_FROZEN)
         self._frozen_after = np.where(watchable, longest, never)
         self._stale_after = np.clip(habits.longest_still, 1, max(1, hold))
@@ -130,7 +135,7 @@ class HealthWatch:
         self._outside = np.zeros(size, dtype=np.int64)  # ticks beyond the range
         self._calm = np.zeros(size, dtype=np.int64)  # ticks without a finding, if not well
         self._last = np.full(size, np.nan)
-        self._drifted: dict[str, tuple[int, str]] = {}
+        self._unlike_since: dict[str, tuple[int, str]] = {}
         self._state = np.zeros(size, dtype=np.int8)
         self._now: dict[str, SignalHealth] = {}
         self._quiet = True  # whether all are well, with values of their own and in range
@@ -210,8 +215,8 @@ class HealthWatch:
     def _judge(self, time: int, values: Floats, out: Bools, stuck: Bools) -> list[HealthChange]:
         """Find the state of every signal; only where it changes is there a loop."""
         wanted = np.zeros(len(values), dtype=np.int8)
-        for name in self._drifted:
-            wanted[self._index[name]] = DRIFTED
+        for name in self._unlike_since:
+            wanted[self._index[name]] = UNLIKE
         there = self._gone == 0
         self._outside += 1
         self._outside *= out & there
@@ -228,7 +233,7 @@ class HealthWatch:
         changes = []
         for k in np.flatnonzero(wanted != self._state).tolist():
             state = STATES[wanted[k]]
-            since = self._drifted[self._columns[k]][0] if wanted[k] == DRIFTED else time
+            since = self._unlike_since[self._columns[k]][0] if wanted[k] == UNLIKE else time
             changes.append(self._change(k, state, since, self._detail(k, state, values[k])))
         if changes:
             self._set_limits()
@@ -275,25 +280,26 @@ class HealthWatch:
                 f"{name} is at {value:.6g}; in normal operation it lay between"
                 f" {habits.low[column]:.6g} and {habits.high[column]:.6g}."
             )
-        if state == "drifted":
-            return self._drifted[name][1]
+        if state == "unlike":
+            return self._unlike_since[name][1]
         return f"{name} is well again."
 
-    def mark_drifted(self, signal: str, since: int, detail: str) -> list[HealthChange]:
-        """Say that a signal has drifted; it shows unless something worse holds for it."""
+    def mark_unlike(self, signal: str, since: int, detail: str) -> list[HealthChange]:
+        """Say that a signal is not as learnt; it shows unless something worse holds for it."""
         column = self._column(signal)
-        self._drifted[signal] = (since, detail)
-        if self._state[column] not in (OK, DRIFTED):
+        since, _ = self._unlike_since.get(signal, (since, detail))  # what it is may change
+        self._unlike_since[signal] = (since, detail)
+        if self._state[column] not in (OK, UNLIKE):
             return []
         self._quiet = False
-        change = self._change(column, "drifted", since, detail)
+        change = self._change(column, "unlike", since, detail)
         return [change] if change.before == "ok" else []
 
     def unmark(self, signal: str, time: int) -> list[HealthChange]:
         """Take that back."""
         column = self._column(signal)
-        self._drifted.pop(signal, None)
-        if self._state[column] != DRIFTED:
+        self._unlike_since.pop(signal, None)
+        if self._state[column] != UNLIKE:
             return []
         return [self._change(column, "ok", time, self._detail(column, "ok", np.nan))]
 
@@ -348,7 +354,7 @@ class HealthWatch:
             "last": self._last.copy(),
             "state": self._state.copy(),
             "quiet": int(self._quiet),
-            "drifted": [[name, *told] for name, told in self._drifted.items()],
+            "unlike": [[name, *marked] for name, marked in self._unlike_since.items()],
             "now": [[one.signal, one.state, one.since, one.detail] for one in self._now.values()],
         }
 
@@ -365,7 +371,7 @@ class HealthWatch:
                 raise SettingError(msg)
             array[:] = found
         self._quiet = bool(state["quiet"])
-        self._drifted = {name: (int(since), text) for name, since, text in state["drifted"]}
+        self._unlike_since = {name: (int(since), text) for name, since, text in state["unlike"]}
         self._now = {one[0]: SignalHealth(*one) for one in state["now"]}
         self._set_limits()
 

@@ -17,19 +17,18 @@ from causewatch.detectors import (
     Evidence,
     Guards,
     InnovationDetector,
+    Lifts,
     PublishedDetector,
     PublishedOptions,
 )
-from causewatch.errors import SettingError
+from causewatch.errors import SettingError, UnknownNameError
 from causewatch.model import NormalModel
 from causewatch.monitor.alarm_settings import AlarmSettings
 from causewatch.monitor.alarms import Alarm, AlarmEvents, BrokenLink
 from causewatch.monitor.course import Course, Recorder
 from causewatch.monitor.health import STREAM, HealthChange, HealthWatch, SignalHealth
 from causewatch.monitor.intake import Intake, TickRow
-from causewatch.monitor.patience import Patience
 from causewatch.monitor.policy import AlarmPolicy
-from causewatch.monitor.settling import Settling
 from causewatch.monitor.tick import Named, Tick
 
 __all__ = ["Monitor"]
@@ -43,12 +42,8 @@ OPENING = 160
 the trouble has spread, and where it began can no longer be seen."""
 MOST_LINKS = 10
 """Broken links that an alarm names at most."""
-DRIFTED, UNDRIFTED = 1.0, 0.7
-"""Drift, in spreads, from which on it is a matter of health, and below which it no longer is."""
 REFILLED = 32
 """Ticks after a gap in which no alarm is cleared: the statistics begin again from nothing."""
-DRIFT_LOOK = 32
-"""Drift is slow: it is looked at every so many ticks."""
 
 Describe = Callable[[Alarm], Alarm]
 
@@ -113,7 +108,7 @@ class Monitor:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything seen: alarms, drift, health, feedback."""
+        """Forget everything seen: alarms, lifted limits, health, feedback."""
         model, watching = self.model, self.model.watching
         self._intake = Intake(
             model.preprocessing,
@@ -123,12 +118,14 @@ class Monitor:
             gap=watching.gap,
         )
         self._detector = self._new_detector()
-        self._guards = Guards(watching.ranges)
+        settings = None if watching.limits is None else watching.limits.settings
+        self._guards = Guards(watching.ranges, settings)
         self._health = HealthWatch(
             self._names,
             watching.habits,
             hold=model.preprocessing.hold,
             rows_expected=model.preprocessing.every / model.interval,
+            frozen=settings is None,
         )
         self._policy = AlarmPolicy(
             self.settings,
@@ -140,10 +137,11 @@ class Monitor:
             health_only=(STREAM,),
         )
         self._recorder = Recorder(self._names, RECORDED)
-        self._settling = Settling(len(self._names), len(model.signals))
-        self._patience = Patience(len(self._names), model.preprocessing.every)
-        self._drifted = np.zeros(len(model.signals), dtype=np.bool_)
-        self._ticks = 0
+        # Lifts belong to the default detector; the published one knows none.
+        self._lifts: Lifts | None = None
+        if settings is not None:
+            every = model.preprocessing.every
+            self._lifts = Lifts(model.equations, len(watching.guarded), every, settings)
         self._since_gap = REFILLED
         self._openings: dict[str, Course] = {}
         self._time: int | None = None
@@ -272,11 +270,8 @@ class Monitor:
             "health": self._health.snapshot(),
             "policy": self._policy.snapshot(),
             "recorder": self._recorder.snapshot(),
-            "settling": self._settling.snapshot(),
-            "patience": self._patience.snapshot(),
-            "drifted": self._drifted.copy(),
+            "lifts": {} if self._lifts is None else self._lifts.snapshot(),
             "openings": {id: course.to_state() for id, course in self._openings.items()},
-            "ticks": self._ticks,
             "since_gap": self._since_gap,
             "time": self._time,
         }
@@ -297,13 +292,11 @@ class Monitor:
         self._health.restore(state["health"])
         self._policy.restore(state["policy"])
         self._recorder.restore(state["recorder"])
-        self._settling.restore(state["settling"])
-        self._patience.restore(state["patience"])
-        self._drifted = np.asarray(state["drifted"]).copy()
+        if self._lifts is not None:
+            self._lifts.restore(state["lifts"])
         self._openings = {
             id: Course.from_state(self._names, one) for id, one in state["openings"].items()
         }
-        self._ticks = int(state["ticks"])
         self._since_gap = int(state["since_gap"])
         self._time = state["time"]
 
@@ -330,7 +323,10 @@ class Monitor:
     def _judge(self, row: TickRow) -> Tick:
         """One complete tick."""
         self._time = row.time
-        changes = self._health.update(
+        changes: list[HealthChange] = []
+        for name in self._policy.take_accepted():
+            changes += self.accept(name, row.time)
+        changes += self._health.update(
             row.time, row.columns, row.fresh, new_stretch=row.new_stretch, pace=row.pace
         )
         values = row.values
@@ -338,17 +334,22 @@ class Monitor:
             # What a dead sensor last showed is no cause of anything.
             values = np.where(self._health.absent[: len(values)], np.nan, values)
         self._since_gap = 0 if row.new_stretch else self._since_gap + 1
-        found = self._detector.update(values, row.new_stretch)
-        score, signals, expected, innovation = self._assemble(found, row)
-        limit = self._settling.limits(signals, found.score)
+        found = self._judged(values, row)
+        score, signals, raw, expected, innovation, full = self._held_against(found, row)
+        changes += self._findings(row.time, full)
         if changes:
             self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
         self._recorder.add(row.time, score, row.columns, expected, innovation, signals)
         hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
-        events = self._policy.update(row.time, score, signals, hold, limit)
-        if score is not None:
-            events, more = self._settle(row.time, score, signals, events)
-            changes += more
+        # Before the update: an alarm must not be raised and given up in the same tick.
+        released = [
+            self._policy.release(row.time, name)
+            for name in full
+            if not signals[self._index[name]] > 1.0
+        ]
+        events = self._policy.update(row.time, score, signals, hold, raw)
+        if released:
+            events = _joined(*released, events)
         return Tick(
             row.time,
             True,
@@ -361,64 +362,76 @@ class Monitor:
             values=Named(self._index, row.columns),
         )
 
-    def _assemble(
+    def _judged(self, values: Floats, row: TickRow) -> Evidence:
+        """What the detector says about a tick."""
+        if isinstance(self._detector, InnovationDetector):
+            fresh = row.fresh[: len(values)]
+            return self._detector.update(values, row.new_stretch, fresh)
+        return self._detector.update(values, row.new_stretch)
+
+    def _held_against(
         self, found: Evidence, row: TickRow
-    ) -> tuple[float | None, Floats, Floats, Floats]:
-        """Evidence of mechanisms and guards together, widened where feedback asks for it."""
+    ) -> tuple[float | None, Floats, Floats, Floats, Floats, tuple[str, ...]]:
+        """Evidence of mechanisms and guards in units of the limits as they are now.
+
+        This is the one place where limits are widened: by the factor of the model, by what
+        operators called normal, and for signals that were loud alone for long. Gives the score,
+        the evidence, the same in units of the model's limits, what was expected, the innovations,
+        and the signals whose limit was lifted by this tick; evidence is in units of lifted limits
+        from that tick on.
+        """
         innovation = getattr(self._detector, "innovation", found.signals)
-        score, signals, expected = found.score, found.signals, found.expected
+        raw, expected = found.signals, found.expected
         if len(self._guards):
             guard = self._guards.update(row.extra, row.values)
-            signals = np.concatenate([signals, guard])
+            raw = np.concatenate([raw, guard])
             expected = np.concatenate([expected, self._guards.expected()])
             innovation = np.concatenate([innovation, guard])
-            if score is not None:
-                score = max(score, float(np.nan_to_num(guard).max()))
-        if self._policy.marks:
-            signals = signals / self._policy.factors
-            if score is not None:
-                score = float(np.nanmax(signals))
-        return score, signals, expected, innovation
+        if self.model.watching.factor != 1.0:
+            raw = raw / self.model.watching.factor
+        if found.score is None:
+            return None, raw, raw, expected, innovation, ()
+        held = raw / self._policy.factors if self._policy.marks else raw
+        signals = held
+        full: tuple[str, ...] = ()
+        if self._lifts is not None:
+            signals, lifted = self._lifts.step(held)
+            if lifted is not None:
+                signals = held / self._lifts.lift
+                full = tuple(self._names[k] for k in np.flatnonzero(lifted).tolist())
+        return float(np.nanmax(signals)), signals, raw, expected, innovation, full
 
-    def _settle(
-        self, time: int, score: float, signals: Floats, events: AlarmEvents
-    ) -> tuple[AlarmEvents, list[HealthChange]]:
-        """Drift becomes a matter of health; what is odd alone for hours is accepted."""
+    def _findings(self, time: int, full: tuple[str, ...]) -> list[HealthChange]:
+        """Signals that are no longer as learnt become a matter of health."""
         changes: list[HealthChange] = []
-        alone = self._patience.update(score, signals)
-        if alone is not None:
-            self._accept(alone)
-            name = self._names[alone]
-            detail = "has been off its model for hours with nothing else wrong; taken as normal now"
-            changes += self._health.mark_drifted(name, time, detail)
-            events = _joined(events, self._policy.demote(time, name))
-        self._ticks += 1
-        if self._ticks % DRIFT_LOOK == 0 and isinstance(self._detector, InnovationDetector):
-            drift = np.abs(self._detector.drift)
-            far = drift > np.where(self._drifted, UNDRIFTED, DRIFTED)
-            if (far != self._drifted).any():
-                noted = self._note_drift(time, drift, far)
-                self._policy.health(time, {c.now.signal: _problem(c.now) for c in noted})
-                changes += noted
-        return events, changes
-
-    def _note_drift(self, time: int, drift: Floats, far: NDArray[np.bool_]) -> list[HealthChange]:
-        changes: list[HealthChange] = []
-        for k in np.flatnonzero(far != self._drifted).tolist():
-            if far[k]:
-                detail = f"has drifted by {drift[k]:.1f} times its usual spread"
-                changes += self._health.mark_drifted(self._names[k], time, detail)
-            else:
-                changes += self._health.unmark(self._names[k], time)
-        self._drifted = far
+        for name in full:
+            detail = f"{name} has been off alone for hours, or again and again."
+            changes += self._health.mark_unlike(name, time, detail)
+        for place in np.flatnonzero(self._guards.unlike).tolist():
+            name = self.model.watching.guarded[place]
+            detail = f"{name} began with a value that it did not have in normal operation."
+            changes += self._health.mark_unlike(name, time, detail)
         return changes
 
-    def _accept(self, signal: int) -> None:
-        number = len(self.model.signals)
-        if signal >= number:
-            self._guards.accept(signal - number)
+    def accept(self, signal: str, time: int | None = None) -> list[HealthChange]:
+        """Take a signal as it is now for normal, until a new model is learnt.
+
+        The answer to a finding that it is no longer as learnt: its limit is the learnt one again,
+        about where it is now. Gives what changes in its health by that.
+        """
+        if signal not in self._index:
+            raise UnknownNameError(signal, "signal", self._names)
+        k, number = self._index[signal], len(self.model.signals)
+        if k >= number:
+            self._guards.accept(k - number)
         elif isinstance(self._detector, InnovationDetector):
-            self._detector.accept(signal)
+            self._detector.accept(k)
+        if self._lifts is not None:
+            self._lifts.reset(k)
+        at = time if time is not None else self._time or 0
+        changes = self._health.unmark(signal, at)
+        self._policy.health(at, {c.now.signal: _problem(c.now) for c in changes})
+        return changes
 
     def _described(self, alarm: Alarm) -> Alarm:
         """An alarm with what is needed to explain it."""
@@ -454,7 +467,8 @@ def fingerprint(model: NormalModel) -> str:
         digest.update(np.ascontiguousarray(array).tobytes())
     if model.watching.limits is not None:
         digest.update(model.watching.limits.statistics.tobytes())
-        digest.update(repr(model.watching.limits.overall).encode())
+    if model.watching.factor != 1.0:
+        digest.update(repr(model.watching.factor).encode())
     return digest.hexdigest()[:16]
 
 
@@ -472,5 +486,5 @@ def _problem(health: SignalHealth) -> str | None:
     return None if health.state == "ok" else health.state
 
 
-def _joined(first: AlarmEvents, second: AlarmEvents) -> AlarmEvents:
-    return AlarmEvents.of([*first, *second])
+def _joined(*events: AlarmEvents) -> AlarmEvents:
+    return AlarmEvents.of([pair for some in events for pair in some])

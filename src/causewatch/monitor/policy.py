@@ -5,14 +5,12 @@ Rules
 - The score says how much is wrong, the evidence of the signals where. A signal above 1 is *loud*.
 - Loud signals raise an alarm, or join the one that is on. An alarm is about the signals in it: it
   is cleared when these have stayed below `clear_below` for `clear_after` ticks.
-- An alarm is *settled* once it is acknowledged, or has lasted for `settle_after` ticks, and no
-  signal has joined for `merge_within` ticks. No signal joins a settled alarm; if others get loud
-  beyond `strong`, they raise a second alarm. So an alarm stuck on one signal hides nothing.
+- An alarm to which no signal has been added for `join_within` ticks is *settled*, and so is one
+  that is acknowledged. No signal joins a settled alarm; others that get loud raise an alarm of
+  their own. So an alarm stuck on one signal hides nothing.
 - Loud signals of an alarm cleared at most `merge_within` ticks ago open that alarm again.
-- For `cool_down` ticks after clearing, signals not loud beyond `strong` raise nothing. If they are
-  still loud afterwards they do: only trouble that ends before is lost by this.
 - A tick without a score (warming up, a gap) counts for the windows above and changes nothing else.
-  A member without evidence keeps its alarm on, for `settle_after` ticks at most.
+  A member without evidence keeps its alarm on, for `lost_after` ticks at most.
 """
 
 from __future__ import annotations
@@ -72,7 +70,7 @@ class AlarmPolicy(AlarmDesk):
         score: float | None,
         signals: Floats,
         hold: bool = False,
-        limit: Floats | float = 1.0,
+        raw: Floats | None = None,
     ) -> AlarmEvents:
         """Go on by one tick.
 
@@ -83,17 +81,15 @@ class AlarmPolicy(AlarmDesk):
         score
             1.0 is the limit; None or NaN: unknown.
         signals
-            Evidence per signal in units of its limit, already divided by `factors`; NaN: unknown.
-            Its largest entry should be the score; where it is not, it is scaled to be.
+            Evidence per signal in units of its limit as it is now; NaN: unknown. Its largest entry
+            should be the score; where it is not, it is scaled to be.
         hold
             Whether the detector has reason to think that the trouble goes on unseen. No anomaly
             alarm is cleared then.
-        limit
-            What each signal's evidence is held against at this tick: above 1 for a while after a
-            big event.
+        raw
+            The same in units of the model's limits, where these have been widened or lifted.
         """
         self._tick += 1
-        self._limit = limit
         known = score is not None and score == score
         quiet = not known or score <= 1.0  # type: ignore[operator]
         if (
@@ -110,9 +106,9 @@ class AlarmPolicy(AlarmDesk):
         told: Told = []
         back = self._expire(time) if time >= self._shelves.next_expiry else []
         if self._health or self._pending:
-            self._check_health(time, signals, told)
+            self._check_health(time, told)
         if score is not None and known and not (quiet and not self._anomalies):
-            self._check_anomalies(time, min(max(score, 0.0), LARGEST), signals, hold, told)
+            self._check_anomalies(time, min(max(score, 0.0), LARGEST), signals, raw, hold, told)
         elif known:
             self._streak = 0
         self._tell_again(back, time, told)
@@ -154,47 +150,19 @@ class AlarmPolicy(AlarmDesk):
         self._tell_again(back, time, told)
         return AlarmEvents.of(told)
 
-    def demote(
-        self, time: int, signal: str, problem: str = "drifted", level: float = 1.0
-    ) -> AlarmEvents:
-        """Turn what is wrong with one signal from an anomaly into a matter of its health.
+    def release(self, time: int, signal: str) -> AlarmEvents:
+        """Take a signal out of its anomaly alarm: what is wrong with it is a matter of its health.
 
-        The signal leaves its anomaly alarm, which is cleared if nothing else is in it, and gets a
-        health alarm. Until it has stayed below `clear_below` for `settle_after` ticks, it takes
-        part in anomalies only where it exceeds its former peak by the factor `strong`. That peak
-        is the one in its anomaly alarm, or `level`, whichever is larger.
+        An alarm with nothing else in it is cleared.
         """
         if signal not in self.signals:
             raise UnknownNameError(signal, "signal", self.signals)
-        k, time = self._index[signal], int(time)
-        told: Told = []
-        health = self._health.get(signal)
-        former = 1.0 if health is None else health.divisor
-        peak, onset = min(max(level, 1.0), LARGEST), time
-        evidence, raw = np.full((2, len(self._names)), np.nan)
-        for track in [one for one in self._anomalies if one.member[k]]:
-            onset = min(onset, track.alarm.onset)
-            # In an alarm of a signal demoted before, evidence is in units of its wider limit.
-            evidence[k] = track.evidence[k] * former
-            raw[k] = track.raw[k]
-            peak = float(np.fmax(peak, evidence[k]))
+        k, told = self._index[signal], Told()
+        for track in [track for track in self._anomalies if track.member[k]]:
             if track.member.sum() == 1:
-                self._close(track, time, told, cool=False)
+                self._close(track, int(time), told)
             else:
                 track.leave(k)
-        event: Event = "updated"
-        if health is None:
-            wait = self._pending.pop(signal, None)
-            health, event = self._open_health(time, signal, onset)
-            health.problem = None if wait is None else wait.problem
-        health.demoted, health.divisor, health.calm = problem, self.settings.strong * peak, 0
-        health.join(np.arange(len(self._names)) == k, evidence, raw, self._tick)
-        until = self._shelves.until(signal, "health")
-        if until is None:
-            self._tell(event, health, time, told, problem=health.problem or problem)
-        else:
-            changes = {"problem": health.problem or problem, "shelved_until": until}
-            self._tell("shelved", health, time, told, **changes)
         return AlarmEvents.of(told)
 
     # Shelves and health
@@ -219,24 +187,17 @@ class AlarmPolicy(AlarmDesk):
                 ]  # one event is enough
                 self._unshelved(track, time, told)
 
-    def _check_health(self, time: int, signals: Floats, told: Told) -> None:
+    def _check_health(self, time: int, told: Told) -> None:
         rules = self.settings
-        for name, track in list(self._health.items()):
-            if track.demoted is not None:
-                value = signals[self._index[name]]
-                if value == value:
-                    track.calm = track.calm + 1 if value < rules.clear_below else 0
-                if track.calm >= rules.settle_after:
-                    track.demoted, track.divisor, track.calm = None, 1.0, 0
-            if track.problem is None and track.demoted is None:
+        for track in list(self._health.values()):
+            if track.problem is None:
                 track.below += 1
                 if track.below >= rules.clear_after:
-                    self._close(track, time, told, cool=False)
+                    self._close(track, time, told)
             else:
                 track.below = 0
-                problem = track.problem or track.demoted
-                if problem != track.alarm.problem and track.alarm.shelved_until is None:
-                    self._tell("updated", track, time, told, problem=problem)
+                if track.problem != track.alarm.problem and track.alarm.shelved_until is None:
+                    self._tell("updated", track, time, told, problem=track.problem)
         muted = self._shelves.muted["health"]
         for name, wait in list(self._pending.items()):
             wait.ticks += 1
@@ -266,18 +227,19 @@ class AlarmPolicy(AlarmDesk):
     # Anomalies
 
     def _check_anomalies(
-        self, time: int, score: float, signals: Floats, hold: bool, told: Told
+        self,
+        time: int,
+        score: float,
+        signals: Floats,
+        own: Floats | None,
+        hold: bool,
+        told: Told,
     ) -> None:
         # Names that have a health but no evidence come last in all arrays; theirs is unknown.
         level, raw = np.full((2, len(self._names)), np.nan)
         level[: len(signals)] = _spread(score, signals)
-        raw[: len(signals)] = level[: len(signals)] * self.factors
-        for name, track in self._health.items():
-            if track.demoted is not None:
-                level[self._index[name]] /= track.divisor
-        height = level.copy()  # what decides: evidence in units of the limit of this tick
-        height[: len(signals)] /= self._limit
-        free = np.where(self._shelves.muted["anomaly"], np.nan, height)
+        raw[: len(signals)] = level[: len(signals)] if own is None else np.minimum(own, LARGEST)
+        free = np.where(self._shelves.muted["anomaly"], np.nan, level)
         for track in self._anomalies:
             free[track.member] = np.nan
         loud = free > 1.0
@@ -288,25 +250,19 @@ class AlarmPolicy(AlarmDesk):
             if loud.any():
                 open_one.join(loud, level, raw, self._tick)
         for track in list(self._anomalies):
-            self._follow(track, time, level, raw, height, hold, told)
+            self._follow(track, time, level, raw, hold, told)
         if open_one is None:
-            # Beside a settled alarm only strong trouble is news.
-            top = float(np.fmax.reduce(free))
-            if top > (self.settings.strong if visible else 1.0):
-                self._rise(time, top, loud, level, raw, told)
+            if loud.any():
+                self._rise(time, loud, level, raw, told)
             else:
                 self._streak = 0
 
     def _settled(self, track: Track) -> bool:
-        rules = self.settings
-        if self._tick - track.joined_tick < rules.merge_within:
-            return False  # the trouble is still spreading
-        old = self._tick - track.raised_tick >= rules.settle_after
-        return old or track.alarm.acknowledged is not None
+        """Whether the trouble has stopped spreading, or somebody has seen it."""
+        quiet = self._tick - track.joined_tick >= self.settings.join_within
+        return quiet or track.alarm.acknowledged is not None
 
-    def _rise(
-        self, time: int, top: float, loud: Mask, level: Floats, raw: Floats, told: Told
-    ) -> None:
+    def _rise(self, time: int, loud: Mask, level: Floats, raw: Floats, told: Told) -> None:
         """Loud signals that belong to no alarm: open one again, raise one, or wait."""
         if self._streak == 0:
             self._onset = time
@@ -314,8 +270,6 @@ class AlarmPolicy(AlarmDesk):
         if self._streak < self.settings.raise_after:
             return
         track = self._lately("anomaly", loud)
-        if track is None and self._tick <= self._cool_until and top <= self.settings.strong:
-            return
         event: Event = "updated"
         if track is None:
             id = alarm_id(self._fingerprint, self._stream, time)
@@ -332,17 +286,16 @@ class AlarmPolicy(AlarmDesk):
         time: int,
         level: Floats,
         raw: Floats,
-        height: Floats,
         hold: bool,
         told: Told,
     ) -> None:
         """One tick of an alarm that is on: clear it, or see whether there is something to tell."""
         rules = self.settings
         _, complete = track.see(level, raw)
-        own = float(np.fmax.reduce(height[track.member]))
+        own = float(np.fmax.reduce(level[track.member]))
         if hold or own >= rules.clear_below:
             track.below = track.lost = 0
-        elif complete or track.lost >= rules.settle_after:
+        elif complete or track.lost >= rules.lost_after:
             track.below += 1
         else:
             track.lost += 1
@@ -359,11 +312,9 @@ class AlarmPolicy(AlarmDesk):
             if track.dirty or _gist(alarm) != _gist(track.alarm):
                 told.append(("updated", track.told(alarm)))
 
-    def _close(self, track: Track, time: int, told: Told, cool: bool = True) -> None:
+    def _close(self, track: Track, time: int, told: Told) -> None:
         """Clear an alarm."""
         self._forget(track)
-        if cool:
-            self._cool_until = self._tick + self.settings.cool_down
         self._tell("cleared", track, time, told, cleared_at=time)
 
     def _lately(self, kind: Kind, loud: Mask) -> Track | None:

@@ -29,10 +29,7 @@ class Track:
     __slots__ = (
         "alarm",
         "below",
-        "calm",
-        "demoted",
         "dirty",
-        "divisor",
         "evidence",
         "joined_tick",
         "look_tick",
@@ -66,9 +63,6 @@ class Track:
         self.written: tuple[Alarm, str] | None = None  # see `remembered`
         # Health alarms only:
         self.problem: str | None = None  # what is wrong now, None if nothing
-        self.demoted: str | None = None  # the problem for which an anomaly was turned into this
-        self.divisor = 1.0  # the limit of a demoted signal, in units of its former one
-        self.calm = 0  # ticks in a row in which a demoted signal was below its former limit
 
     def join(self, which: Mask, level: Floats, raw: Floats, tick: int) -> None:
         """Signals become members, with their evidence at this tick."""
@@ -156,9 +150,6 @@ COUNTERS = (
     "below",
     "lost",
     "problem",
-    "demoted",
-    "divisor",
-    "calm",
 )
 """What a track holds beside its alarm and its arrays; all plain values."""
 

@@ -17,7 +17,7 @@ def ended(plant, tmp_path_factory):
     """The state of a watch that ended while an alarm was on."""
     folder = tmp_path_factory.mktemp("ended")
     source = folder / "log.csv"
-    source.write_text("".join(plant.lines[:230]))
+    source.write_text("".join(plant.lines[:250]))
     assert main(["watch", str(plant.model), str(source), "--state", str(folder / "state")]) == 0
     return folder / "state"
 
@@ -87,7 +87,7 @@ def test_the_life_of_an_alarm(alarms, id, plant, state, tmp_path, capsys):
     source.write_text("".join(plant.lines[:265]))
     assert main(["watch", str(plant.model), str(source), "--state", str(state), "--json"]) == 0
     *lines, summary = map(json.loads, capsys.readouterr().out.splitlines())
-    assert summary["rows"] == 35
+    assert summary["rows"] == 15
     assert not [one for one in lines if one["event"] == "raised" and one["kind"] == "anomaly"]
     assert json.loads(alarms("show", id, "--json"))["normal"]
     assert "'normal' taken back; limits are as they were" in alarms("undo", id)

@@ -156,7 +156,8 @@ def test_limits_from_a_second_recording(normal, out, capsys, tmp_path):
     assert model.watching.limits.false_alarm_every == 300 / model.preprocessing.every
     assert model.watching.fared.ticks == 2 * ROWS
     for words in (
-        "one false alarm in 5 min is to be expected; the recording is long enough to support that",
+        "above all that normal operation showed, by a margin: one false alarm in 5 min is aimed at",
+        "and the recording is long enough to bear that out",
         "second recording of 20 min",
         f"moved by a factor of {model.watching.fared.factor:.2f}",
         "Guarded    1 signal without links is held against the usual range: flat",
@@ -189,7 +190,7 @@ def test_more_is_asked_than_the_recording_supports(normal, out, capsys):
     assert learn(normal, "--out", out, "--false-alarm-every", "1w") == 0
     out = capsys.readouterr().out
     assert "one false alarm in 100 min is aimed at, but the recording is too short" in out
-    assert "to support more than 5 min: expect more of them" in out
+    assert "to bear out more than 5 min: expect more of them" in out
 
 
 def test_the_published_method(normal, out, capsys):

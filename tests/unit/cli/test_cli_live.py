@@ -59,6 +59,7 @@ def test_ill_health_has_the_sign_of_the_page_and_words():
     [
         ("A", "out_of_range", "A out of range"),
         ("A, b", "frozen", "'A, b' frozen"),
+        ("A", "unlike", "A no longer as learnt"),
         (STREAM, "silent", "no rows come"),
         (STREAM, "rate_wrong", "rows come at another rate"),
     ],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -66,35 +64,6 @@ def test_innovations_of_too_few_rows_and_without_links():
     bare, _ = system(0, share=0.0)
     found = bare.innovations(np.ones((5, 4)))
     assert_allclose(found[3:], [(1 - bare.intercept) / bare.spread] * 2)
-
-
-def test_innovations_bend_and_rescale():
-    class Raised:
-        def add(self, expected, causes):
-            return expected + causes[..., :1] ** 2
-
-    class Halved:
-        def add(self, expected, causes):  # after the curves
-            return np.where(expected == 6.0, 7.0, expected)
-
-        def rescale(self, innovation, expected):
-            return np.where(expected > 3.0, innovation / 2, innovation)
-
-    straight = Equations(
-        2,
-        1,
-        source=np.array([0], dtype=np.intp),
-        target=np.array([1], dtype=np.intp),
-        lag=np.array([1], dtype=np.intp),
-        coefficient=np.array([1.0]),
-        intercept=np.zeros(2),
-        spread=np.array([1.0, 2.0]),
-    )
-    bent = replace(straight, curves=Raised(), switches=Halved())
-    rows = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
-    assert_array_equal(straight.innovations(rows)[1:], [[2.0, -0.5], [0.0, -1.0]])
-    assert_array_equal(bent.innovations(rows)[1:], [[1.0, -1.0], [-2.0, -1.75]])
-    assert_array_equal(bent.bend(np.array([0.0, 2.0]), np.array([2.0])), [4.0, 7.0])
 
 
 @pytest.mark.parametrize("ridge", [0.0, module.RIDGE, 1.0])
@@ -203,31 +172,3 @@ def test_refitting_to_too_little_changes_nothing():
     rows = mixed(rng, most + equations.max_lag + 1)
     assert equations.refitted([rows[:-1]]) is equations
     assert equations.refitted([rows]) is not equations
-
-
-def test_refitting_takes_curves_and_switches_along():
-    class Part:
-        """Notes what it was fitted to."""
-
-        spread = np.arange(1.0, 5.0)
-
-        def refitted(self, equations, stretches):
-            found = Part()
-            found.seen = equations, stretches
-            return found
-
-    equations, rng = system(1)
-    stretches = [mixed(rng, 80)]
-    lines = equations.refitted(stretches)
-    bent = replace(equations, curves=Part(), switches=Part()).refitted(stretches)
-    straight, given = bent.curves.seen
-    assert given is stretches
-    assert straight.curves is straight.switches is None  # fitted to what lines leave
-    assert_array_equal(straight.coefficient, lines.coefficient)
-    assert_array_equal(straight.spread, lines.spread)
-    assert_array_equal(bent.coefficient, lines.coefficient)
-    assert_array_equal(bent.spread, Part.spread)  # what is left with the curves
-    curved, given = bent.switches.seen
-    assert given is stretches
-    assert curved.curves is bent.curves
-    assert_array_equal(curved.spread, Part.spread)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from causewatch.detectors import Equations, InnovationDetector, Layout, Limits
+from causewatch.detectors import DetectorSettings, Equations, InnovationDetector, Limits
 from causewatch.detectors.reestimate import reestimate
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -21,35 +21,34 @@ from naive_detector import NaiveDetector
 
 def equations_of(signals, max_lag, links, intercept=None, spread=None):
     """Mechanisms from links (source, target, lag, coefficient)."""
-    links = sorted(links, key=lambda one: (one[1], one[0], one[2]))
+    links = sorted(links, key=lambda link: (link[1], link[0], link[2]))
     return Equations(
         signals=signals,
         max_lag=max_lag,
-        source=np.array([one[0] for one in links], dtype=np.intp),
-        target=np.array([one[1] for one in links], dtype=np.intp),
-        lag=np.array([one[2] for one in links], dtype=np.intp),
-        coefficient=np.array([float(one[3]) for one in links]),
+        source=np.array([link[0] for link in links], dtype=np.intp),
+        target=np.array([link[1] for link in links], dtype=np.intp),
+        lag=np.array([link[2] for link in links], dtype=np.intp),
+        coefficient=np.array([float(link[3]) for link in links]),
         intercept=np.zeros(signals) if intercept is None else np.array(intercept, dtype=float),
         spread=np.ones(signals) if spread is None else np.array(spread, dtype=float),
     )
 
 
-def limits_of(
-    equations, statistics=100.0, means=(1, 4, 16), variances=(8,), coefficients=(8,), **given
-):
-    """Limits that are the same for all statistics, unless an array is given."""
-    links = len(equations.source)
-    layout = Layout(equations.signals, links, means, variances, coefficients if links else ())
+def limits_of(equations, statistics=100.0, still=math.inf, **given):
+    """Limits that are the same for all statistics of innovations, and one of standing still."""
+    settings = given.get("settings", DetectorSettings())
+    rows = len(settings.means) + len(settings.squares) + 1
+    table = np.broadcast_to(np.asarray(statistics, float), (rows, equations.signals)).copy()
+    table[-1] = still
     values = {
-        "overall": 1.0,
-        "links": np.ones(links),
+        "moving": 1.0,
+        "links": np.ones(len(equations.source)),
         "centre": np.zeros(equations.signals),
         "scale": np.ones(equations.signals),
         "false_alarm_every": 1000.0,
         "supported": 1000.0,
-        "recent": 20,
     } | given
-    return Limits(layout, statistics=np.broadcast_to(statistics, (layout.size,)).copy(), **values)
+    return Limits(table, **values)
 
 
 def drawn_system(rng, signals, max_lag, share, lag_0):
@@ -66,21 +65,27 @@ def drawn_system(rng, signals, max_lag, share, lag_0):
 
 def drawn_limits(rng, equations):
     """Random limits, such that scores lie on both sides of one."""
-    plain = limits_of(equations, 1.0)
-    memory = 1.0 / plain.layout.weights
-    return replace(
-        plain,
-        statistics=rng.uniform(2.0, 6.0, size=plain.layout.size) / np.sqrt(memory),
-        overall=rng.uniform(1.0, 1.6),
-        centre=rng.normal(size=equations.signals),
-        scale=rng.uniform(0.5, 2.0, size=equations.signals),
+    number = equations.signals
+    largest = rng.uniform(2.0, 6.0, size=(4, number)) * np.array([1.0, 0.5, 0.6, 1.0])[:, None]
+    largest[-1] = np.where(rng.random(number) < 0.3, np.inf, rng.uniform(1.0, 9.0, size=number))
+    return limits_of(
+        equations,
+        largest,
+        largest[-1],
+        moving=rng.uniform(0.0, number),
+        centre=rng.normal(size=number),
+        scale=rng.uniform(0.5, 2.0, size=number),
     )
 
 
 def drawn_stream(rng, signals, ticks, missing, gaps):
     """Rows with single missing values, bursts of them and rows without any value; and gaps."""
     rows = rng.normal(size=(ticks, signals)) * rng.uniform(0.5, 1.5, size=signals)
-    rows[ticks // 2 :, 0] += 2.0
+    rows[ticks // 2 :, 0] += 6.0
+    for _ in range(ticks // 30):
+        start, signal = rng.integers(ticks), rng.integers(signals)
+        rows[start : start + rng.integers(2, 20), signal] = rows[start, signal]
+    rows[rng.random(ticks) < 0.05] *= 1.0 + 1e-15  # rounded otherwise
     if missing:
         rows[rng.random(rows.shape) < 0.05] = np.nan
         rows[rng.random(rows.shape) < 0.005] = np.inf  # as good as missing
@@ -95,30 +100,31 @@ def drawn_stream(rng, signals, ticks, missing, gaps):
     return rows, new
 
 
-def same_as_twin(equations, limits, rows, new, rate=0.01):
-    """Run both; say how often the score was above one, near it, and not known."""
-    fast = InnovationDetector(equations, limits, drift_rate=rate)
-    slow = NaiveDetector(equations, limits, rate)
-    given, got, wanted = rows.copy(), [], []
-    for row, begins in zip(rows, new.tolist(), strict=True):
-        found = fast.update(row, begins)
-        score, evidence, expected = slow.update(row, begins)
-        unknown = score is None
-        assert (found.score is None) == unknown
-        got.append(
-            [found.signals, found.expected, fast.innovation, fast.drift.copy(), *fast.families()]
-        )
-        wanted.append([evidence, expected, slow.innovation, [*slow.drift], *slow.families()])
-        got[-1].append(np.full(len(row), np.nan if unknown else found.score))
-        wanted[-1].append(np.full(len(row), np.nan if unknown else score))
+def same_as_twin(equations, limits, rows, new, fresh=None, accepted=None):
+    """Run both; the scores, and the evidence of standing still."""
+    fast, slow = InnovationDetector(equations, limits), NaiveDetector(equations, limits)
+    given, got, wanted, still = rows.copy(), [], [], []
+    for t, (row, begins) in enumerate(zip(rows, new.tolist(), strict=True)):
+        own = None if fresh is None else fresh[t]
+        evidence = fast.update(row, begins, own)
+        score, heights, expected = slow.update(row, begins, own)
+        assert (evidence.score is None) == (score is None)
+        got.append([evidence.signals, evidence.expected, fast.innovation, *fast.sizes.copy()])
+        wanted.append([heights, expected, slow.innovation, *slow.sizes])
+        got[-1].append([np.nan if score is None else evidence.score])
+        wanted[-1].append([np.nan if score is None else score])
+        still.append(fast.sizes[-1].copy())
+        if accepted == t:
+            fast.accept(0)
+            slow.accept(0)
     assert_allclose(
-        np.concatenate([np.concatenate(one) for one in got]),
-        np.concatenate([np.concatenate(one) for one in wanted]),
+        np.concatenate([np.concatenate(tick) for tick in got]),
+        np.concatenate([np.concatenate(tick) for tick in wanted]),
         rtol=1e-9,
         atol=1e-11,
     )
     assert_array_equal(rows, given)
-    return np.array([one[-1][0] for one in wanted])
+    return np.array([tick[-1][0] for tick in wanted]), np.array(still)
 
 
 SYSTEMS = {
@@ -136,17 +142,21 @@ SYSTEMS = {
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
 @pytest.mark.parametrize("kind", SYSTEMS)
 def test_it_equals_the_twin(kind, missing, gaps):
-    seen = []
-    for seed in range(2):
+    seen, still = [], []
+    for seed in range(3):
         rng = np.random.default_rng([seed, len(kind), missing, gaps])
         signals, max_lag, share, lag_0 = SYSTEMS[kind]
         equations = drawn_system(rng, signals, max_lag, share, lag_0)
         limits = drawn_limits(rng, equations)
         rows, new = drawn_stream(rng, signals, 150, missing, gaps)
-        seen.append(same_as_twin(equations, limits, rows, new))
+        fresh = rng.random(rows.shape) < 0.9 if seed else None
+        scores, stood = same_as_twin(equations, limits, rows, new, fresh, accepted=80)
+        seen.append(scores)
+        still.append(stood.max())
     scores = np.concatenate(seen)
-    assert np.nanmax(scores) > 1.0  # or freezing would not have been tried
-    assert np.nanmin(scores) < 0.7  # or following
+    assert np.nanmax(scores) > 1.0
+    assert np.nanmin(scores) < 0.7
+    assert signals == 1 or max(still) > 2.0
 
 
 def test_it_equals_the_twin_where_own_pasts_never_forget():
@@ -158,37 +168,83 @@ def test_it_equals_the_twin_where_own_pasts_never_forget():
     same_as_twin(equations, drawn_limits(rng, equations), rows, np.arange(200) == 0)
 
 
-def test_it_equals_the_twin_without_the_level_and_with_one_family():
-    equations = equations_of(2, 1, [(0, 1, 1, 0.5)])
-    plain = limits_of(equations)
-    layout = Layout(2, 1, (4,), (), (), level=False)
-    limits = replace(plain, layout=layout, statistics=np.array([1.0, 1.5]))
-    rng = np.random.default_rng(3)
-    rows, new = drawn_stream(rng, 2, 200, missing=True, gaps=True)
-    same_as_twin(equations, limits, rows, new)
+# Evidence and limits
 
 
-def test_curves_and_switches_have_their_say():
-    class Raised:
-        def add(self, expected, causes):
-            return expected + 0.5 * causes[..., 0, None] ** 2
+@pytest.mark.parametrize(("row", "limit"), [(0, 3.0), (1, 3.0 / 8), (2, math.sqrt(16 / 8))])
+def test_evidence_is_exactly_one_at_the_limit(row, limit):
+    equations = equations_of(2, 1, [], spread=[1.0, 0.5])
+    table = np.full((4, 2), 1e9)
+    table[row] = limit
+    detector = InnovationDetector(equations, limits_of(equations, table))
+    # One innovation of 3: the mean over eight is 3/8, and the mean square (7 + 9) / 8.
+    evidence = detector.update(np.array([3.0, 0.0]), True)
+    assert evidence.signals[0] == 1.0
+    assert evidence.score == 1.0
+    detector.update(np.zeros(2), True)
+    assert detector.update(np.array([3.0 + 1e-9, 0.0]), True).score > 1.0
+    assert detector.update(np.array([-3.0, 0.0]), True).score == 1.0  # both sides alike
+    assert detector.update(np.array([0.0, 1.5]), True).signals[1] == 1.0  # in spreads
 
-    class Halved:
-        target = np.array([], dtype=int)
 
-        def add(self, expected, causes):  # has the last word: curves come before
-            return np.where(expected == 3.0, 2.5, expected)
+def test_evidence_of_standing_still_is_exactly_one_at_the_limit():
+    equations = equations_of(3, 1, [])
+    detector = InnovationDetector(equations, limits_of(equations, 1e9, 7.0, moving=2.0))
+    for tick in range(10):
+        evidence = detector.update(np.array([5.0, tick, -tick]), tick == 0).signals
+        assert evidence[0] == pytest.approx(max(tick / 7.0, 5e-9), abs=1e-8)
+        assert max(evidence[1:]) < 1e-6
+        assert (evidence[0] == 1.0) == (tick == 7)
 
-        def rescale(self, innovation, expected):
-            return innovation / np.where(expected > 0, 2.0, 1.0)
 
-    straight = equations_of(2, 1, [(0, 1, 1, 0.5)])
-    bent = replace(straight, curves=Raised(), switches=Halved())
-    detector = InnovationDetector(bent, limits_of(bent), drift_rate=0.0)
-    detector.update(np.array([2.0, 0.0]), True)
-    found = detector.update(np.array([0.0, 5.0]))
-    assert_array_equal(found.expected, [2.0, 2.5])
-    assert_array_equal(detector.innovation, [-1.0, 1.25])
+def test_standing_still_for_hours_is_no_worse_than_for_minutes():
+    equations = equations_of(2, 1, [])
+    detector = InnovationDetector(equations, limits_of(equations, 1e9, 3.0))
+    evidence = [detector.update(np.array([5.0, tick]), tick == 0).signals[0] for tick in range(50)]
+    assert_allclose(evidence[3:7], [1.0, 4 / 3, 5 / 3, 2.0])
+    assert set(evidence[6:]) == {2.0}
+    assert_allclose(detector.sizes[-1], [49.0, 0.0])  # though it is known for how long
+
+
+def test_the_largest_evidence_is_the_score():
+    equations = equations_of(3, 1, [])
+    table = np.array([[2.0, 4.0, 8.0]] * 3 + [[np.inf] * 3])
+    detector = InnovationDetector(equations, limits_of(equations, table))
+    evidence = detector.update(np.array([3.0, -8.0, 12.0]), True)
+    assert_array_equal(evidence.signals, [1.5, 2.0, 1.5])
+    assert evidence.score == 2.0
+
+
+def test_innovations_count_up_to_the_clip_and_squares_up_to_theirs():
+    equations = equations_of(1, 1, [])
+    sizes = []
+    for value in (100.0, 1e6):
+        detector = InnovationDetector(equations, limits_of(equations))
+        detector.update(np.array([value]), True)
+        sizes.append(detector.sizes.copy())
+    assert_array_equal(sizes[0], sizes[1])
+    assert_allclose(sizes[0][:, 0], [100.0, 100.0 / 8, math.sqrt((7 + 80) / 8), 0.0])
+
+
+def test_other_settings_make_other_statistics():
+    settings = DetectorSettings(means=(3,), squares=(), clip=4.0)
+    equations = equations_of(1, 1, [])
+    detector = InnovationDetector(equations, limits_of(equations, 1.0, settings=settings))
+    evidence = detector.update(np.array([9.0]), True)
+    assert detector.sizes.shape == (2, 1)
+    assert evidence.score == pytest.approx(4.0 / 3)
+
+
+def test_a_change_that_was_undone_is_soon_over():
+    equations = equations_of(1, 1, [(0, 0, 1, 1.0)])
+    detector = InnovationDetector(equations, limits_of(equations, 1.5))
+    scores = [
+        detector.update(np.array([50.0 if 30 <= t < 60 else 0.0]), t == 0).score for t in range(100)
+    ]
+    assert scores[30] > 1.0
+    assert scores[60] > 1.0
+    assert max(scores[76:]) < 0.8
+    assert max(scores[46:60]) < 1.0  # nothing is remembered of where the signal is
 
 
 # Snapshots
@@ -201,25 +257,24 @@ def test_a_restored_detector_has_bitwise_the_same_future(seed, tick):
     equations = drawn_system(rng, 3, 2, 0.3, True)
     limits = drawn_limits(rng, equations)
     rows, new = drawn_stream(rng, 3, 90, missing=True, gaps=True)
-    whole = InnovationDetector(equations, limits, drift_rate=0.01)
+    whole = InnovationDetector(equations, limits)
     for row, begins in zip(rows[:tick], new[:tick].tolist(), strict=True):
         whole.update(row, begins)
     if seed % 2:
         whole.accept(seed % 3)
     state = whole.snapshot()
     kept = {name: array.copy() for name, array in state.items()}
-    again = InnovationDetector(equations, limits, drift_rate=0.01)
+    again = InnovationDetector(equations, limits)
     for row in rng.normal(size=(seed % 7, 3)):  # what it saw before must leave no trace
         again.update(row, False)
     again.restore(state)
-    assert_array_equal(again.families(), whole.families())
     for row, begins in zip(rows[tick:], new[tick:].tolist(), strict=True):
-        one, two = whole.update(row, begins), again.update(row, begins)
-        assert one.score == two.score
-        assert one.signals.tobytes() == two.signals.tobytes()
-        assert one.expected.tobytes() == two.expected.tobytes()
-    assert_array_equal(whole.drift, again.drift)
-    assert_array_equal(whole.families(), again.families())
+        evidence, same = whole.update(row, begins), again.update(row, begins)
+        assert evidence.score == same.score
+        assert evidence.signals.tobytes() == same.signals.tobytes()
+        assert evidence.expected.tobytes() == same.expected.tobytes()
+        assert whole.sizes.tobytes() == again.sizes.tobytes()
+        assert whole.innovation.tobytes() == again.innovation.tobytes()
     assert_array_equal(whole.links().observed, again.links().observed)
     for name, array in kept.items():  # a snapshot does not live on
         assert_array_equal(state[name], array)
@@ -245,31 +300,30 @@ def test_wild_values_never_break_it(ticks, seed):
     detector = InnovationDetector(equations, limits_of(equations, 2.0))
     for *row, begins in ticks:
         values = np.array(row)
-        found = detector.update(values, begins)
-        assert found.score is None or np.isfinite(found.score)
-        assert np.isnan(found.signals[~np.isfinite(values)]).all()
-        assert not np.isinf(found.signals).any()
-        assert np.isfinite(detector.state).all()
-        assert np.isfinite(detector.drift).all()
+        evidence = detector.update(values, begins)
+        assert evidence.score is None or np.isfinite(evidence.score)
+        assert np.isnan(evidence.signals[~np.isfinite(values)]).all()
+        assert not np.isinf(evidence.signals).any()
+        assert np.isfinite(detector.sizes).all()
         assert np.isfinite(detector.links().observed).all()
     for _ in range(equations.max_lag + 1):  # and it recovers
-        found = detector.update(np.zeros(3))
-    assert np.isfinite(found.signals).all()
+        evidence = detector.update(np.zeros(3))
+    assert np.isfinite(evidence.signals).all()
 
 
 def test_the_largest_numbers_do_not_overflow():
     equations = equations_of(2, 1, [(0, 1, 1, 3.0)], spread=[0.1, 0.1])
     detector = InnovationDetector(equations, limits_of(equations, 2.0))
     for value in (1.7e308, -1.7e308, 0.0):
-        found = detector.update(np.array([value, value]))
-        assert found.score is None or np.isfinite(found.score)
+        evidence = detector.update(np.array([value, value]))
+        assert evidence.score is None or np.isfinite(evidence.score)
 
 
 def test_infinite_causes_at_lag_0_do_not_warn():
     equations = equations_of(3, 1, [(0, 2, 0, 1.0), (1, 2, 0, -1.0)])
     detector = InnovationDetector(equations, limits_of(equations, 2.0))
-    found = detector.update(np.array([np.inf, np.inf, 0.0]))
-    assert np.isnan(found.signals).all()
+    evidence = detector.update(np.array([np.inf, np.inf, 0.0]))
+    assert np.isnan(evidence.signals).all()
 
 
 # Missing values
@@ -277,12 +331,12 @@ def test_infinite_causes_at_lag_0_do_not_warn():
 
 def test_an_unknown_signal_is_nan_and_never_raises_the_score():
     equations = equations_of(2, 1, [])
-    detector = InnovationDetector(equations, limits_of(equations, 1.0), drift_rate=0.0)
+    detector = InnovationDetector(equations, limits_of(equations, 1.0))
     for _ in range(30):
         assert detector.update(np.array([0.1, 6.0])).score > 5
-    found = detector.update(np.array([0.1, np.nan]))
-    assert np.isnan(found.signals[1])
-    assert found.score == found.signals[0] < 1.0
+    evidence = detector.update(np.array([0.1, np.nan]))
+    assert np.isnan(evidence.signals[1])
+    assert evidence.score == evidence.signals[0] < 1.0
     back = detector.update(np.array([0.1, 6.0]))  # its statistics stayed as they were
     assert back.signals[1] > 5
 
@@ -291,11 +345,11 @@ def test_nothing_known_is_no_score():
     equations = equations_of(2, 1, [(0, 1, 1, 0.2)])
     detector = InnovationDetector(equations, limits_of(equations, 1.0))
     detector.update(np.ones(2))
-    before = detector.snapshot()["state"]
-    found = detector.update(np.full(2, np.nan))
-    assert found.score is None
-    assert np.isnan(found.signals).all()
-    assert_array_equal(detector.state, before)
+    before = detector.snapshot()["statistics"]
+    evidence = detector.update(np.full(2, np.nan))
+    assert evidence.score is None
+    assert np.isnan(evidence.signals).all()
+    assert_array_equal(detector.snapshot()["statistics"], before)
 
 
 HUB = [(0, 0, 1, 0.9), (0, 1, 1, 2.0), (0, 2, 1, 0.1), (3, 3, 1, 0.5)]
@@ -314,15 +368,15 @@ def hub_rows(ticks, seed=0):
 
 def test_a_missing_hub_blinds_only_what_leans_on_it_and_blames_nobody():
     equations = equations_of(4, 1, HUB)
-    detector = InnovationDetector(equations, limits_of(equations, 4.5, (1, 8), (), ()))
+    detector = InnovationDetector(equations, limits_of(equations, [[4.5], [2.2], [2.5], [1.0]]))
     rows = hub_rows(300)
     rows[100:140, 0] = np.nan
-    found = np.array([detector.update(row, t == 0).signals for t, row in enumerate(rows)])
-    assert np.isnan(found[100:140, 0]).all()
-    assert np.isnan(found[101:141, 1]).all()  # leans on what was missing one tick ago
-    assert np.isfinite(found[142:, :2]).all()
-    assert np.isfinite(found[1:, 2:]).all()
-    assert np.nanmax(found[:, 1:]) < 1.0  # the hub itself strays far by nature
+    evidence = np.array([detector.update(row, t == 0).signals for t, row in enumerate(rows)])
+    assert np.isnan(evidence[100:140, 0]).all()
+    assert np.isnan(evidence[101:141, 1]).all()  # leans on what was missing one tick ago
+    assert np.isfinite(evidence[142:, :2]).all()
+    assert np.isfinite(evidence[1:, 2:]).all()
+    assert np.nanmax(evidence[:, 1:]) < 1.0  # the hub itself strays far by nature
 
 
 def test_a_missing_cause_is_replaced_by_what_its_own_causes_say():
@@ -340,16 +394,17 @@ def test_a_hub_missing_from_the_start_does_not_blind_what_does_not_lean_on_it():
     detector = InnovationDetector(equations, limits_of(equations))
     rows = hub_rows(50)
     rows[:, 0] = np.nan
-    found = np.array([detector.update(row, t == 0).signals for t, row in enumerate(rows)])
-    assert np.isfinite(found[10:, 2]).all()
+    evidence = np.array([detector.update(row, t == 0).signals for t, row in enumerate(rows)])
+    assert np.isfinite(evidence[10:, 2]).all()
 
 
-@pytest.mark.xfail(reason="a missing cause at lag 0 is not replaced in the same tick", strict=True)
-def test_a_missing_cause_at_lag_0_does_not_blind_what_does_not_lean_on_it():
-    equations = equations_of(2, 1, [(0, 1, 0, 0.1)])
+def test_a_missing_cause_at_lag_0_blinds_only_what_leans_on_it():
+    equations = equations_of(3, 1, [(0, 0, 1, 0.5), (0, 1, 0, 0.1), (0, 2, 0, 2.0)])
     detector = InnovationDetector(equations, limits_of(equations))
-    detector.update(np.zeros(2), True)
-    assert np.isfinite(detector.update(np.array([np.nan, 0.0])).signals[1])
+    detector.update(np.array([4.0, 0.4, 8.0]), True)
+    evidence = detector.update(np.array([np.nan, 0.2, 4.0]))
+    assert_allclose(evidence.expected, [2.0, 0.2, 4.0])  # as if signal 0 had been 2
+    assert_array_equal(np.isfinite(evidence.signals), [False, True, False])
 
 
 def test_a_hub_missing_for_long_does_not_blame_its_children():
@@ -361,40 +416,36 @@ def test_a_hub_missing_for_long_does_not_blame_its_children():
     rows = np.zeros((1500, 3))
     for t in range(1, len(rows)):
         rows[t] = rng.normal(size=3) + rows[t - 1, 0] * np.array([0.99, 0.4, 0.05])
-    limits = replace(
-        limits_of(equations, scale=rows.std(axis=0)),
-        layout=Layout(3, 3, (1,), (), (), level=False),
-        statistics=np.full(3, 5.0),
-    )
+    table = np.array([[5.0], [1e9], [1e9], [1e9]])
+    limits = limits_of(equations, table, scale=rows.std(axis=0))
     healthy = InnovationDetector(equations, limits)
     for t, row in enumerate(rows):
         assert (healthy.update(row, t == 0).score or 0.0) < 1.0
     rows[300:, 0] = np.nan
     detector = InnovationDetector(equations, limits)
-    found = np.array([detector.update(row, t == 0).signals for t, row in enumerate(rows)])
-    assert np.isfinite(found[1:300]).all()
-    assert np.isnan(found[301:, :2]).all()
-    assert np.isfinite(found[1:, 2]).all()
-    assert np.nanmax(found) < 1.0
+    evidence = np.array([detector.update(row, t == 0).signals for t, row in enumerate(rows)])
+    assert np.isfinite(evidence[1:300]).all()
+    assert np.isnan(evidence[301:, :2]).all()
+    assert np.isfinite(evidence[1:, 2]).all()
+    assert np.nanmax(evidence) < 1.0
 
 
 # Gaps
 
 
-def test_statistics_start_below_any_limit_after_a_gap():
+def test_statistics_start_from_nothing_after_a_gap():
     equations = equations_of(2, 1, [(0, 0, 1, 0.9), (0, 1, 1, 0.5)])
-    limits = limits_of(equations, 0.8, means=(8,), variances=(8,))
-    detector = InnovationDetector(equations, limits, drift_rate=0.0)
-    for _ in range(50):
-        assert detector.update(np.array([7.0, 9.0])).score != 0.0
-    drift = detector.drift.copy()
+    detector = InnovationDetector(equations, limits_of(equations, 0.8, 3.0))
+    for tick in range(50):
+        score = detector.update(np.array([7.0, 9.0 + tick])).score
+        assert (score is None) == (tick == 0)
+    assert score > 1.0
     assert detector.update(np.array([7.0, 9.0]), new_stretch=True).score is None
-    assert not detector.state.any()
-    assert_array_equal(detector.drift, drift)
+    assert_array_equal(detector.sizes, [[0, 0], [0, 0], [1, 1], [0, 0]])
     for _ in range(20):  # what its causes say exactly: all is zero, and the squares miss one
-        found = detector.update(np.array([0.0, 0.0]), new_stretch=True)
-        found = detector.update(np.array([0.0, 0.0]))
-        assert found.score == pytest.approx(1 / 8 / 0.8)
+        detector.update(np.array([0.0, 0.0]), new_stretch=True)
+        evidence = detector.update(np.array([0.0, 0.0]))
+        assert evidence.score == pytest.approx(math.sqrt(7 / 8) / 0.8)
 
 
 def test_lags_do_not_reach_across_a_gap():
@@ -403,81 +454,33 @@ def test_lags_do_not_reach_across_a_gap():
     for _ in range(6):
         detector.update(np.array([50.0, 50.0]))
     for k in range(3):
-        found = detector.update(np.zeros(2), new_stretch=k == 0)
-        assert np.isnan(found.signals[1])
-        assert np.isnan(found.expected[1])
+        evidence = detector.update(np.zeros(2), new_stretch=k == 0)
+        assert np.isnan(evidence.signals[1])
+        assert np.isnan(evidence.expected[1])
     assert detector.update(np.zeros(2)).expected[1] == 0.0
-
-
-def test_families_say_nothing_of_before_a_gap():
-    equations = equations_of(1, 1, [(0, 0, 1, 0.1)])
-    detector = InnovationDetector(equations, limits_of(equations, 1.0))
-    for _ in range(5):
-        detector.update(np.array([9.0]))
-    assert detector.families().max() > 1.0
-    assert detector.update(np.array([0.0]), new_stretch=True).score is None
-    assert not detector.families().any()
-
-
-# Drift
-
-
-def watched(offset, limit, other=-0.1, ticks=200, rate=0.01):
-    """Two signals that are neighbours and one on its own; the second one is off."""
-    equations = equations_of(3, 1, [(0, 1, 1, 0.5)])
-    layout = Layout(3, 1, (1,), (), (), level=False)
-    limits = replace(limits_of(equations), layout=layout, statistics=np.full(3, limit))
-    detector = InnovationDetector(equations, limits, drift_rate=rate)
-    for t in range(ticks):
-        detector.update(np.array([0.1, 0.05 + offset, other]), t == 0)
-    return detector
-
-
-def test_drift_is_followed_below_the_limit_at_a_bounded_rate():
-    assert_allclose(watched(2.0, 4.0, ticks=50).drift[1], 0.49)  # the first tick is not judged
-    assert_allclose(watched(0.5, 4.0, ticks=400).drift[1], 0.5, atol=0.011)
-    assert_allclose(watched(-0.5, 4.0, ticks=400).drift[1], -0.5, atol=0.011)
-    assert not watched(0.5, 4.0, rate=0.0).drift.any()
-
-
-def test_no_drift_is_followed_while_several_signals_alarm():
-    drift = watched(4.5, 4.0, other=4.5, ticks=60).drift
-    # At the first tick there is only one of them that can be judged.
-    assert_allclose(drift, [0.01, 0.0, 0.01])
-    drift = watched(4.5, 4.0, other=3.5, ticks=60).drift  # one above, one near
-    assert_allclose(drift, [0.01, 0.0, 0.01])
-
-
-def test_the_drift_of_a_signal_that_alarms_alone_is_followed_but_not_its_neighbours():
-    drift = watched(5.0, 4.0, ticks=60).drift
-    assert_allclose(drift[:2], [0.01, 0.59])
-    assert_allclose(drift[2], -0.1, atol=0.011)
-
-
-def test_neighbours_of_a_signal_near_its_limit_do_not_follow_drift():
-    drift = watched(3.8, 4.0, ticks=60).drift
-    assert_allclose(drift[1], 0.59)  # it follows itself
-    assert_allclose(drift[0], 0.01)  # its neighbour does not
-    assert_allclose(drift[2], -0.1, atol=0.011)  # one that has nothing to do with it does
-    assert_allclose(watched(2.0, 4.0, ticks=60).drift[0], 0.1, atol=0.011)  # 2 is not near 4
 
 
 # Accepting, links
 
 
-def test_accepting_moves_the_centre_of_one_signal_and_starts_it_afresh():
-    equations = equations_of(2, 1, [(0, 1, 1, 0.5)])
-    limits = limits_of(equations, 1.0)
-    detector = InnovationDetector(equations, limits, drift_rate=0.0)
+def shift(detector):
+    """By how much what is expected was moved."""
+    return detector.snapshot()["shift"]
+
+
+def test_accepting_moves_what_is_expected_of_one_signal_and_starts_it_afresh():
+    equations = equations_of(2, 1, [(0, 1, 1, 0.5)], spread=[1.0, 2.0])
+    detector = InnovationDetector(equations, limits_of(equations, 1.2, 5.0))
     rng = np.random.default_rng(0)
     for noise in rng.normal(scale=0.01, size=(40, 2)):
         detector.update(noise + np.array([3.0, 4.5]))
     before = detector.update(np.array([3.0, 4.5])).signals
     detector.accept(1)
-    assert_allclose(detector.drift, [0.0, 3.0], atol=0.02)
-    found = detector.update(np.array([3.0, 4.5]))
-    assert found.signals[1] < 0.3
-    assert found.signals[0] > 0.9 * before[0]
+    assert_allclose(shift(detector), [0.0, 3.0], atol=0.04)  # in the signal's own unit
+    evidence = detector.update(np.array([3.0, 4.5]))
+    assert evidence.expected[1] == pytest.approx(4.5, abs=0.04)
+    assert evidence.signals[1] < 0.9
+    assert evidence.signals[0] > 0.9 * before[0]
 
 
 def test_accepting_a_signal_that_was_never_seen_changes_nothing():
@@ -487,103 +490,75 @@ def test_accepting_a_signal_that_was_never_seen_changes_nothing():
     for _ in range(5):
         detector.update(np.array([1.0, np.nan]))
     detector.accept(1)
-    assert not detector.drift[1:].any()
-    assert np.isfinite(detector.drift).all()
+    assert_array_equal(shift(detector), 0.0)
 
 
 def test_accepting_twice_is_accepting_once():
     equations = equations_of(1, 1, [])
-    detector = InnovationDetector(equations, limits_of(equations, 1.0), drift_rate=0.0)
+    detector = InnovationDetector(equations, limits_of(equations, 1.0))
     for _ in range(40):
         detector.update(np.array([3.0]))
     detector.accept(0)
     detector.update(np.array([3.0]))
     detector.accept(0)
-    assert_allclose(detector.drift, [3.0])
+    assert_allclose(shift(detector), [3.0])
 
 
-@pytest.mark.parametrize(("since", "drift"), [(9, 3.0), (8, 1.5), (7, 0.0)])
-def test_accepting_takes_the_median_of_the_last_sixteen_ticks(since, drift):
+def test_what_was_accepted_is_kept_across_a_gap():
     equations = equations_of(1, 1, [])
-    detector = InnovationDetector(equations, limits_of(equations, 1.0, recent=40), drift_rate=0.0)
+    detector = InnovationDetector(equations, limits_of(equations, 1.5))
+    for _ in range(40):
+        detector.update(np.array([3.0]))
+    detector.accept(0)
+    assert detector.update(np.array([3.0]), new_stretch=True).score < 1.0
+
+
+@pytest.mark.parametrize(("since", "moved"), [(9, 3.0), (8, 1.5), (7, 0.0)])
+def test_accepting_takes_the_median_of_the_last_sixteen_ticks(since, moved):
+    equations = equations_of(1, 1, [])
+    detector = InnovationDetector(equations, limits_of(equations, 1.0))
     for k in range(60):
         detector.update(np.array([3.0 if k >= 60 - since else 0.0]))
     detector.accept(0)
-    assert_allclose(detector.drift, [drift])
+    assert_allclose(shift(detector), [moved])
+
+
+def test_accepting_looks_no_farther_back_than_is_kept():
+    equations = equations_of(1, 1, [])
+    settings = DetectorSettings(link_window=2, accept_ticks=4)
+    detector = InnovationDetector(equations, limits_of(equations, settings=settings))
+    for value in (9.0, 1.0, 2.0, 6.0):
+        detector.update(np.array([value]))
+    detector.accept(0)
+    assert_allclose(shift(detector), [2.0])  # the last three, each once
 
 
 def test_a_missing_value_is_replaced_within_the_usual():
     equations = equations_of(2, 1, [(0, 0, 1, 10.0), (0, 1, 1, 0.01)])
     limits = limits_of(equations, centre=np.array([2.0, 0.0]), scale=np.array([0.5, 1.0]))
-    for value, instead in ((50.0, 4.0), (-50.0, 0.0), (0.3, 3.0)):
-        detector = InnovationDetector(equations, limits, drift_rate=0.0)
+    for value, instead in ((50.0, 6.0), (-50.0, -2.0), (0.3, 3.0)):
+        detector = InnovationDetector(equations, limits)
         detector.update(np.array([value, 0.0]), True)
         detector.update(np.array([np.nan, 0.0]))
         assert detector.update(np.zeros(2)).expected[1] == pytest.approx(0.01 * instead)
     # Where nothing is known of its causes either, it is the centre.
-    detector = InnovationDetector(equations, limits, drift_rate=0.0)
+    detector = InnovationDetector(equations, limits)
     detector.update(np.array([np.nan, 0.0]), True)
     assert_allclose(detector.update(np.zeros(2)).expected, [20.0, 0.02])
-
-
-def test_the_level_remembers_an_offset_at_its_full_size():
-    equations = equations_of(1, 1, [(0, 0, 1, 0.9)])
-    for offset, held in ((100.0, 100.0), (1e6, 1e5)):
-        detector = InnovationDetector(equations, limits_of(equations, 1.0), drift_rate=0.0)
-        detector.update(np.zeros(1), True)
-        detector.update(np.array([offset]))
-        assert detector.families()[3, 0] == pytest.approx(held)
-        assert detector.families()[0, 0] == pytest.approx(8.0)  # the others are clipped
-
-
-@pytest.mark.parametrize("jumps", [(-50.0,), (-20.0, -30.0), (-35.0, -10.0, -5.0)])
-def test_an_offset_that_is_undone_is_over(jumps):
-    equations = equations_of(1, 1, [(0, 0, 1, 1.0)])
-    detector = InnovationDetector(equations, limits_of(equations, 1.0), drift_rate=0.0)
-    value = np.zeros(1)
-    detector.update(value, True)
-    for _ in range(60):  # a level that a signal of this persistence forgets to about half
-        detector.update(value + 50.0)
-    assert 20.0 < detector.families()[3, 0] < 40.0
-    for step in np.cumsum(jumps):
-        detector.update(value + 50.0 + step)
-    assert detector.families()[3, 0] == 0.0
-    for _ in range(4):
-        detector.update(value)
-    detector.update(value - 50.0)  # another offset is seen again, to the other side as well
-    assert detector.families()[3, 0] == pytest.approx(50.0)
-
-
-def test_a_long_memory_lets_go_of_what_is_over_but_not_of_what_goes_on():
-    equations = equations_of(1, 1, [])
-    limits = limits_of(equations, 0.5, (32, 128), (), ())
-    lively = InnovationDetector(equations, limits, drift_rate=0.0)
-    stiff = InnovationDetector(equations, limits, drift_rate=0.0, lets_go=False)
-    rng = np.random.default_rng(3)
-
-    def shown(shift, ticks):
-        for _ in range(ticks):
-            row = rng.normal(size=1) + shift
-            scores = lively.update(row).score, stiff.update(row).score
-        return scores
-
-    shown(0.0, 1)
-    weak, same = shown(0.8, 600)  # above the limit, though each tick alone is within the noise
-    assert weak >= 0.9
-    assert same > 1.0
-    shown(6.0, 200)
-    quick, slow = shown(0.0, 60)
-    assert quick <= 1.0
-    assert slow > 5.0
 
 
 @pytest.mark.parametrize("ticks", [1, 5, 21, 22, 23, 70])
 def test_links_are_reestimated_from_the_last_ticks_in_order(ticks):
     rng = np.random.default_rng(ticks)
     equations = equations_of(3, 2, [(0, 0, 1, 0.5), (0, 1, 2, 1.0), (2, 1, 1, -0.5)])
-    limits = limits_of(equations, recent=20, links=np.array([0.1, 0.2, 0.3]))
-    limits = replace(limits, centre=np.array([1.0, 2.0, 3.0]), scale=np.array([1.0, 2.0, 3.0]))
-    detector = InnovationDetector(equations, limits, drift_rate=0.0)
+    limits = limits_of(
+        equations,
+        links=np.array([0.1, 0.2, 0.3]),
+        centre=np.array([1.0, 2.0, 3.0]),
+        scale=np.array([1.0, 2.0, 3.0]),
+        settings=DetectorSettings(link_window=20),
+    )
+    detector = InnovationDetector(equations, limits)
     rows, left = rng.normal(size=(ticks, 3)), []
     for t, row in enumerate(rows):
         detector.update(row, t == 0)
@@ -595,17 +570,17 @@ def test_links_are_reestimated_from_the_last_ticks_in_order(ticks):
         np.concatenate([filler, left[-22:]]),
         limits.centre,
         limits.scale,
+        limits.settings,
     )
-    found = detector.links()
-    assert_allclose(found.observed, equations.coefficient + change, rtol=1e-12)
-    assert_allclose(found.deviation, np.abs(change) / limits.links, rtol=1e-12)
+    evidence = detector.links()
+    assert_allclose(evidence.observed, equations.coefficient + change, rtol=1e-12)
+    assert_allclose(evidence.deviation, np.abs(change) / limits.links, rtol=1e-12)
     assert change.any() == (ticks > 1)
 
 
 def test_a_changed_coefficient_shows_at_its_link():
     equations = equations_of(3, 1, [(0, 2, 1, 1.0), (1, 2, 1, 1.0)])
-    limits = limits_of(equations, recent=128)
-    detector = InnovationDetector(equations, limits, drift_rate=0.0)
+    detector = InnovationDetector(equations, limits_of(equations))
     rng = np.random.default_rng(5)
     last = np.zeros(3)
     for t in range(300):
@@ -616,9 +591,6 @@ def test_a_changed_coefficient_shows_at_its_link():
     observed = detector.links().observed
     assert observed[0] == pytest.approx(1.0, abs=0.15)
     assert observed[1] == pytest.approx(1.85, abs=0.2)  # pulled a little towards no change
-    families = detector.families()
-    assert families.shape == (4, 3)
-    assert families[2, 2] > families[2, :2].max(initial=0.0) == 0.0
 
 
 def test_a_model_without_lags_can_be_watched():

@@ -1,81 +1,209 @@
-"""Where the statistics stand, and which memories a recording supports."""
+"""What the statistics of a signal see, and what they do not."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from causewatch.detectors.statistics import FAMILIES, Layout, memories_for
-
-memories = st.lists(st.integers(1, 200), max_size=4, unique=True).map(tuple)
-
-
-@given(st.integers(1, 9), st.integers(0, 20), memories, memories, memories, st.booleans())
-def test_blocks_tile_the_array_and_weights_follow_memories(
-    signals, links, means, variances, coefficients, level
-):
-    layout = Layout(signals, links, (1, *means), variances, coefficients, level)
-    ends = [0]
-    for family, memory, place in layout.blocks:
-        assert family in FAMILIES
-        assert place.start == ends[-1]
-        assert place.stop - place.start == (links if family == "coefficient" else signals)
-        assert_array_equal(layout.weights[place], 1.0 / memory)
-        ends.append(place.stop)
-    assert layout.size == ends[-1] == len(layout.weights)
-    by_signal = [family != "coefficient" for family, _, _ in layout.blocks]
-    assert by_signal == sorted(by_signal, reverse=True)  # those come first
-    assert layout.by_signal == sum(by_signal)
-    assert layout.longest == max((1, *means, *variances, *coefficients))
-
-
-def test_the_order_of_the_families():
-    layout = Layout(2, 3, (1, 8), (8,), (32,))
-    assert [(family, memory) for family, memory, _ in layout.blocks] == [
-        ("mean", 1),
-        ("mean", 8),
-        ("variance", 8),
-        ("level", 1),
-        ("coefficient", 32),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("ticks", "means", "variances", "coefficients"),
-    [
-        (0, (1, 8), (8,), ()),
-        (383, (1, 8), (8,), ()),
-        (384, (1, 8, 32), (8, 32), ()),
-        (767, (1, 8, 32), (8, 32), ()),
-        (768, (1, 8, 32), (8, 32), (32,)),
-        (1536, (1, 8, 32, 128), (8, 32, 128), (32,)),
-        (3071, (1, 8, 32, 128), (8, 32, 128), (32,)),
-        (3072, (1, 8, 32, 128), (8, 32, 128), (32, 128)),
-    ],
+from causewatch.detectors import DetectorSettings
+from causewatch.detectors.statistics import (
+    MeanSquare,
+    Observed,
+    Standstill,
+    WeightedMean,
+    changed,
+    statistics_of,
 )
-def test_a_recording_supports_memories_a_twelfth_of_its_length(
-    ticks, means, variances, coefficients
-):
-    found = memories_for(ticks)
-    assert found == {"mean": means, "variance": variances, "coefficient": coefficients}
 
 
-def test_longer_recordings_support_no_fewer_memories():
-    before = memories_for(0)
-    for ticks in range(1, 5000, 37):
-        now = memories_for(ticks)
-        for family, kept in before.items():
-            assert now[family][: len(kept)] == kept
-        before = now
+def tick(innovation, known=None):
+    """A tick of which only innovations matter."""
+    innovation = np.array(innovation, dtype=float)
+    everything = np.ones(len(innovation), dtype=bool)
+    known = everything if known is None else np.array(known)
+    return Observed(innovation, everything, np.where(known, innovation, 0.0), known)
 
 
-def test_weights_are_those_of_a_weighted_mean():
-    layout = Layout(1, 0, (4,), (), (), level=False)
-    state = 0.0
-    for _ in range(4):
-        state += (1.0 - state) * layout.weights[0]
-    assert state == pytest.approx(1 - (1 - 1 / 4) ** 4)
-    assert np.all(layout.weights <= 1.0)
+def shown(values, fresh=None):
+    """A tick of which only values matter."""
+    values = np.array(values, dtype=float)
+    fresh = np.ones(len(values), dtype=bool) if fresh is None else np.array(fresh)
+    return Observed(values, fresh, np.zeros(len(values)), np.ones(len(values), dtype=bool))
+
+
+def every_kind(number):
+    moving = np.ones(number, dtype=bool)
+    return [WeightedMean(number, 8), MeanSquare(number, 8, 80.0), Standstill(moving, number / 2)]
+
+
+# Means and squares
+
+
+@given(st.integers(1, 64), st.integers(1, 50), st.floats(-20, 20))
+def test_a_mean_comes_closer_by_the_share_of_its_memory(memory, ticks, value):
+    statistic = WeightedMean(1, memory)
+    for _ in range(ticks):
+        size = statistic.step(tick([value]))
+    assert_allclose(size, [abs(value) * (1 - (1 - 1 / memory) ** ticks)], rtol=1e-9, atol=1e-12)
+
+
+def test_a_mean_over_one_tick_is_the_tick():
+    statistic = WeightedMean(2, 1)
+    for value in (3.0, -7.0, 0.1):
+        assert_allclose(statistic.step(tick([value, -value])), abs(value), rtol=1e-12)
+
+
+def test_a_mean_square_is_an_amplitude_that_begins_at_one():
+    statistic = MeanSquare(2, 8, 80.0)
+    for _ in range(30):
+        size = statistic.step(tick([1.0, -1.0]))
+        assert_allclose(size, 1.0)
+    for _ in range(200):
+        size = statistic.step(tick([3.0, -3.0]))
+    assert_allclose(size, 3.0, rtol=1e-6)
+
+
+def test_squares_count_up_to_their_clip():
+    statistic = MeanSquare(1, 8, 80.0)
+    assert_allclose(statistic.step(tick([20.0])), [math.sqrt((7 + 80) / 8)])
+
+
+def test_noise_that_doubles_shows_in_squares_and_an_offset_in_means():
+    rng = np.random.default_rng(0)
+    mean, square = WeightedMean(2, 8), MeanSquare(2, 8, 80.0)
+    means, squares = [], []
+    for noise in rng.normal(size=(400, 2)):
+        now = tick([2.5 * noise[0], noise[1] + 1.5])
+        means.append(mean.step(now).copy())
+        squares.append(square.step(now).copy())
+    assert np.mean(squares, axis=0)[0] > 2.2
+    assert np.mean(means, axis=0)[1] > 1.4
+
+
+def test_statistics_of_innovations_stay_where_nothing_is_known():
+    for statistic in every_kind(2)[:2]:
+        before = statistic.step(tick([5.0, 5.0])).copy()
+        after = statistic.step(tick([9.0, 9.0], known=[False, True]))
+        assert after[0] == before[0]
+        assert after[1] > before[1]
+
+
+def test_resetting_begins_again_for_some_signals():
+    for statistic in every_kind(2):
+        fresh = statistic.state.copy()
+        for value in (5.0, 6.0, 7.0):
+            statistic.step(tick([value, -value]))
+            statistic.step(tick([value, value + 0.5]))
+        before = statistic.state.copy()
+        statistic.reset(np.array([True, False]))
+        assert_array_equal(statistic.state, [fresh[0], before[1]])
+
+
+# Standing still
+
+
+def test_ticks_of_standing_still_count_while_others_move():
+    statistic = Standstill(np.ones(3, dtype=bool), 2.0)
+    for k in range(6):
+        sizes = statistic.step(shown([4.0, k, -k]))
+        assert_array_equal(sizes, [k, 0.0, 0.0])
+    assert_array_equal(statistic.step(shown([4.5, 9.0, 9.0])), [0.0, 0.0, 0.0])
+
+
+def test_when_little_moves_a_tick_counts_little():
+    statistic = Standstill(np.ones(5, dtype=bool), 4.0)
+    statistic.step(shown([0.0] * 5))
+    assert_array_equal(statistic.step(shown([0, 1, 0, 0, 0])), [0.25, 0.0, 0.25, 0.25, 0.25])
+    assert_array_equal(statistic.step(shown([0, 2, 1, 1, 1]))[0], 1.25)
+
+
+def test_when_the_whole_plant_stands_still_nothing_is_stuck():
+    statistic = Standstill(np.ones(3, dtype=bool), 2.0)
+    for _ in range(100):
+        assert_array_equal(statistic.step(shown([1.0, 2.0, 3.0])), 0.0)
+
+
+def test_signals_that_may_stand_still_are_no_movement():
+    statistic = Standstill(np.array([True, True, False]), 1.0)
+    statistic.step(shown([1.0, 2.0, 0.0]))
+    assert_array_equal(statistic.step(shown([1.0, 2.0, 1.0])), 0.0)
+    assert_array_equal(statistic.step(shown([1.0, 3.0, 1.0])), [1.0, 0.0, 1.0])
+
+
+def test_what_is_held_or_missing_neither_moves_nor_stands_still():
+    statistic = Standstill(np.ones(2, dtype=bool), 1.0)
+    for k in range(4):
+        statistic.step(shown([5.0, k]))
+    for k in range(4):
+        sizes = statistic.step(shown([5.0, 10.0 + k], fresh=[False, True]))
+        assert_array_equal(sizes, 0.0)
+        sizes = statistic.step(shown([np.nan, 20.0 + k]))
+        assert_array_equal(sizes, 0.0)
+    assert_array_equal(statistic.step(shown([5.0, 30.0])), [4.0, 0.0])  # it goes on
+    assert_array_equal(statistic.step(shown([5.1, 31.0])), [0.0, 0.0])
+
+
+def test_the_last_digit_is_no_movement():
+    statistic = Standstill(np.ones(2, dtype=bool), 1.0)
+    rows = np.full(10, 0.1)
+    values = [rows[:9].mean(), rows.mean(), rows[:7].mean(), np.nextafter(0.1, 1.0)]
+    assert len(set(values)) > 1
+    for k, value in enumerate(values):
+        sizes = statistic.step(shown([value, k]))
+    assert_array_equal(sizes, [3.0, 0.0])
+
+
+def test_changed_is_never_said_of_what_is_missing():
+    values = np.array([1.0, 1.0, np.nan, np.nan, 0.0, 0.0, np.inf])
+    before = np.array([1.0, 1.1, 1.0, np.nan, 0.0, 1e-300, 1.0])
+    assert_array_equal(changed(values, before), [False, True, False, False, False, True, False])
+
+
+# All of them
+
+
+def test_the_standstill_comes_last_and_memories_as_they_are_set():
+    settings = DetectorSettings(means=(1, 3, 9), squares=(4, 5))
+    others, standstill = statistics_of(settings, np.ones(2, dtype=bool), 1.0)
+    assert isinstance(standstill, Standstill)
+    kinds = [WeightedMean] * 3 + [MeanSquare] * 2
+    assert [type(statistic) for statistic in others] == kinds
+    sizes = [float(statistic.step(tick([9.0, 9.0]))[0]) for statistic in others]
+    assert_allclose(sizes, [9, 3, 1, math.sqrt((3 + 80) / 4), math.sqrt((4 + 80) / 5)])
+
+
+@given(
+    st.integers(0, 10_000),
+    st.permutations(range(5)),
+)
+def test_signals_are_kept_apart(seed, order):
+    """Each is what it is in any order, and of means and squares on its own as well."""
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(size=(30, 5)), 0)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    known = np.isfinite(values)
+    left = np.where(known, values, 0.0)
+    plain, turned = every_kind(5), every_kind(5)
+    alone = every_kind(1)[:2]
+    for t in range(len(values)):
+        now = Observed(values[t], known[t], left[t], known[t])
+        other = Observed(*(array[list(order)] for array in now))
+        single = Observed(*(array[:1] for array in now))
+        sizes = [statistic.step(now) for statistic in plain]
+        for size, statistic in zip(sizes, turned, strict=True):
+            assert_array_equal(statistic.step(other), size[list(order)])
+        for size, statistic in zip(sizes[:2], alone, strict=True):
+            assert_array_equal(statistic.step(single), size[:1])
+        assert all((size >= 0).all() and np.isfinite(size).all() for size in sizes)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_few_signals(number):
+    for statistic in every_kind(number):
+        assert statistic.step(tick(np.zeros(number))).shape == (number,)
+        assert statistic.step(shown(np.full(number, np.nan))).shape == (number,)

@@ -1,5 +1,7 @@
 """Origins are told from consequences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from alarm_story import (
@@ -43,6 +45,21 @@ def test_a_changed_mechanism_shows_at_its_own_signal():
     assert names[0] == "LIT301"
     assert confidences(found.total)[1] > 0.9
     assert abs(int(found.onset[1]) - ONSET) <= 2
+
+
+def test_evidence_that_the_detector_cuts_counts_by_its_innovation():
+    values = rows()
+    values[ONSET, 0] += 20.0  # FIT101 and AIT202 go off together, one by far the more
+    values[ONSET, 3] += 200.0
+    cut = course(values)
+    cut = replace(cut, evidence=np.minimum(cut.evidence, 4.0))
+    without = rank(cut, context(), at(ONSET))
+    assert without.own[3] < 2.0 * without.own[0]
+    spikes = np.array([5.0, 5.0, 5.0, 5.0])
+    found = rank(cut, context(spikes=spikes), at(ONSET))
+    assert found.own[3] > 5.0 * found.own[0]
+    never = rank(cut, context(spikes=np.full(4, np.inf)), at(ONSET))
+    assert never.total.tolist() == without.total.tolist()
 
 
 def test_a_frozen_signal_is_found_by_its_standing_still():

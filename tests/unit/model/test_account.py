@@ -48,3 +48,15 @@ def test_the_interval_may_be_text():
     assert cw.learn(frame(), every="2s").preprocessing.every == 2.0
     with pytest.raises(cw.CausewatchError):
         cw.learn(frame(), every="soon")
+
+
+def test_limits_rest_on_both_recordings_and_the_report_says_how_the_second_one_fared():
+    model = cw.learn(frame(), calibrate=frame(seed=2, rows=400))
+    assert model.watching.limits.supported == 500.0
+    finding = kinds(model)["calibration"]
+    assert finding.severity == "info"
+    assert finding.meaning == "Limits lie above what both recordings show."
+    assert "false_alarm_every" not in kinds(model)  # half of both is what is aimed at
+    odd = cw.learn(frame(), calibrate=frame(seed=2, rows=400).with_columns(pl.col("pump") * 5.0))
+    assert kinds(odd)["calibration"].severity == "warning"
+    assert "will not be noticed" in kinds(odd)["calibration"].meaning

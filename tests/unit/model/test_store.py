@@ -131,38 +131,22 @@ def test_paper_models_and_files_come_back_too(tmp_path):
     assert back.provenance.files[0]["name"] == "normal.csv"
 
 
-def test_curves_switches_and_how_a_second_recording_fared_come_back(tmp_path):
-    rng = np.random.default_rng(4)
-
-    def rows(count):
-        level, noise = rng.normal(size=(2, count))
-        bowl, pump = 0.2 * noise, (rng.random(count) < 0.2).astype(float)
-        bowl[1:] += level[:-1] + level[:-1] ** 2
-        pump[1:] = np.where(rng.random(count - 1) < 0.9, level[:-1] > 0, pump[1:])
-        return np.column_stack([level, bowl, pump])
-
-    made = cw.learn(rows(2500), max_lag=1, calibrate=rows(600))
-    assert made.watching.curves is not None
-    assert made.watching.switches is not None
+def test_settings_factor_and_how_a_second_recording_fared_come_back(tmp_path):
+    numbers = cw.detectors.DetectorSettings(means=(1, 4), squares=(), lifts=False, margin=2.0)
+    made = cw.learn(stable(1, 3, 800), calibrate=stable(2, 3, 600), detector=numbers)
+    made = replace(made, watching=replace(made.watching, factor=1.25))
     assert made.watching.fared is not None
-    made.save(tmp_path / "bent.cwm")
-    assert_same(made, cw.load(tmp_path / "bent.cwm"))
+    made.save(tmp_path / "tuned.cwm")
+    back = cw.load(tmp_path / "tuned.cwm")
+    assert_same(made, back)
+    assert back.watching.limits.settings == numbers
+    assert back.watching.limits.statistics.shape == (3, 3)
 
 
 def test_a_model_without_links_comes_back(model, tmp_path):
-    limits = model.watching.limits
-    by_signal = limits.layout.by_signal * len(model.signals)
     bare = replace(
         model,
-        watching=replace(
-            model.watching,
-            limits=replace(
-                limits,
-                layout=replace(limits.layout, links=0, coefficients=()),
-                statistics=limits.statistics[:by_signal],
-                links=np.empty(0),
-            ),
-        ),
+        watching=replace(model.watching, limits=replace(model.watching.limits, links=np.empty(0))),
         graph=CausalGraph(model.signals, {}),
         mechanisms={k: replace(m, coefficients={}) for k, m in model.mechanisms.items()},
     )
@@ -284,6 +268,16 @@ def test_a_newer_version_says_so(saved):
     assert "install a newer causewatch" in refused(saved)
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_model_of_the_former_detector_says_how_to_learn_again(saved, version):
+    content, arrays = read_archive(saved, KIND, VERSION)
+    write_archive(saved, KIND, version, content, arrays)
+    sentence = refused(saved)
+    assert f"format version {version}" in sentence
+    assert "learn the model again" in sentence
+    assert "'causewatch learn'" in sentence
+
+
 def test_a_bomb_is_not_unfolded(saved):
     with zipfile.ZipFile(saved) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -366,6 +360,20 @@ FORGERIES = {
     "no settings": put("content", "provenance", "settings", {}),
     "settings of nonsense": put("content", "provenance", "settings", "alpha", "small"),
     "settings with depth": put("content", "provenance", "settings", "seed", [[1]]),
+    "no watching": lambda c, a: c.pop("watching"),
+    "no limits of statistics": lambda c, a: a.pop("limit_statistics"),
+    "a limit of zero": lambda c, a: a["limit_statistics"].__setitem__((0, 0), 0.0),
+    "a limit that is no number": lambda c, a: a["limit_links"].__setitem__(0, np.nan),
+    "fewer statistics than limits": put("content", "watching", "limits", "settings", "means", [1]),
+    "a memory of nothing": put("content", "watching", "limits", "settings", "means", [0, 8]),
+    "a memory of half a tick": put("content", "watching", "limits", "settings", "means", [1.5, 8]),
+    "a margin below none": put("content", "watching", "limits", "settings", "margin", -1.0),
+    "a margin as text": put("content", "watching", "limits", "settings", "margin", "wide"),
+    "a window without end": put("content", "watching", "limits", "settings", "link_window", 10**9),
+    "an unknown setting": put("content", "watching", "limits", "settings", "speed", 1.0),
+    "settings as a list": put("content", "watching", "limits", "settings", []),
+    "fewer than no moving signals": put("content", "watching", "limits", "moving", -1.0),
+    "a factor of zero": put("content", "watching", "factor", 0.0),
     "rows below none": put("content", "provenance", "rows", -1),
 }
 

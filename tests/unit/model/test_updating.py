@@ -17,7 +17,7 @@ import causewatch as cw
 from causewatch.cli.update import check_paths, print_update, update_dict, update_model
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import NotEnoughDataError, SettingError, TableError
-from causewatch.model.comparing import Comparison, worse
+from causewatch.model.comparing import Comparison, compare, worse
 from causewatch.model.updating import _Rows, update
 from causewatch.simulate import Fault, random_system
 
@@ -63,7 +63,10 @@ def test_a_changed_plant_is_learnt(model, changed):
     before = model.mechanisms[first].coefficients[link]
     after = changed.candidate.mechanisms[first].coefficients[link]
     assert abs(after) < abs(before)
-    assert changed.candidate.watching.limits.layout.means[0] == 1
+    before, after = (one.watching.limits for one in (model, changed.candidate))
+    assert np.all(after.statistics >= before.statistics)
+    assert after.supported == before.supported + 1500.0
+    assert (after.settings, after.false_alarm_every) == (before.settings, before.false_alarm_every)
 
 
 def test_the_updated_model_is_that_of_both_recordings_together(model, changed):
@@ -130,6 +133,27 @@ def test_a_recording_of_its_own_can_decide(model):
     assert result.comparison.ticks == 400
     assert result.candidate.provenance.rows == 2500
     assert not update(model, recording(1000, 7, faults=[fault]), recent=recording(400, 8)).accepted
+
+
+def test_the_time_between_false_alarms_that_was_asked_for_holds_after_an_update():
+    """Limits of the new recording have the margin of that time, too."""
+    asked = cw.learn(recording(1500, 1), every=1.0, max_lag=3, false_alarm_every="9d")
+    plain = cw.learn(recording(1500, 1), every=1.0, max_lag=3)
+    limits = asked.watching.limits, plain.watching.limits
+    wider = (limits[0].statistics / limits[1].statistics)[:-1]
+    assert np.all(wider > 1.0)
+    new = [update(model, recording(1500, 3)).candidate.watching.limits for model in (asked, plain)]
+    np.testing.assert_allclose((new[0].statistics / new[1].statistics)[:-1], wider)
+
+
+def test_models_are_compared_by_all_their_limits(model):
+    """A factor of the model widens its limits, and its scores shrink by it."""
+    rows = [PLANT.simulate(400, seed=8).values]
+    rows[0][100:200, 1] += 4.0
+    wide = replace(model, watching=replace(model.watching, factor=1000.0))
+    comparison = compare(model, wide, rows)
+    assert (comparison.alarms_before > 0, comparison.alarms_after) == (True, 0)
+    assert (comparison.above_before > 0, comparison.above_after) == (True, 0.0)
 
 
 def test_what_cannot_be_updated_says_why(model):

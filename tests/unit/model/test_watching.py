@@ -1,18 +1,16 @@
-"""Preparing a model for watching: parts that are not judged by themselves, and limits."""
+"""Preparing a model for watching: limits above all that normal operation shows."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from causewatch.detectors import Equations, Judged, scores_of
+from causewatch.detectors import DetectorSettings, Equations, Judged, cross_fitted, scores_of
 from causewatch.errors import NotEnoughDataError
-from causewatch.model.watching import parts_of, prepare
+from causewatch.model.watching import prepare
 
 
 def equations_of(signals, links, max_lag=1):
@@ -58,55 +56,56 @@ def numbered(lengths):
     return np.split(rows, np.cumsum(lengths)[:-1])
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=5))
-def test_parts_cover_every_tick_once_and_are_fitted_to_the_other_half(lengths):
-    total = sum(lengths)
+@given(st.lists(st.integers(2, 40), min_size=1, max_size=5))
+def test_halves_cover_every_tick_once_and_are_fitted_to_the_other_one(lengths):
     stretches = numbered(lengths)
-    if total < 2:
-        with pytest.raises(NotEnoughDataError):
-            parts_of(PLAIN, stretches)
+    rows, half = np.concatenate(stretches), sum(lengths) // 2
+    try:
+        parts = cross_fitted(PLAIN, stretches)
+    except NotEnoughDataError:
+        assert max(lengths) <= 3  # no tick has a lag before it
         return
-    parts = parts_of(PLAIN, stretches)
-    seen = np.concatenate([rows[:, 0] for part in parts for rows in part.stretches])
-    assert_array_equal(seen, np.arange(total))
-    assert len(parts) <= 6
-    rows = np.concatenate(stretches)
+    pieces = [piece for part in parts for piece in part.stretches]
+    assert_array_equal(np.concatenate(pieces), rows)
     begins = {0, *np.cumsum(lengths).tolist()}
-    half = total // 2
-    fits = {}
-    for first, stop in ((0, half), (half, total)):
-        bounds = sorted({first, stop} | {k for k in begins if first < k < stop})
-        pieces = [rows[a:b] for a, b in pairwise(bounds)]
-        fits[first] = PLAIN.refitted(pieces)
-    for part in parts:
-        mine = {int(row) < half for piece in part.stretches for row in piece[:, 0]}
-        assert len(mine) == 1  # a part does not reach into the other half
-        same_equations(part.equations, fits[half] if mine.pop() else fits[0])
-        for piece in part.stretches:  # nor from one stretch into the next
-            assert_array_equal(np.diff(piece[:, 0]), 1.0)
-            assert not begins & set(piece[1:, 0].astype(int).tolist())
+    for piece in pieces:  # none reaches from one stretch into the next
+        assert not begins & set(piece[1:, 0].astype(int).tolist())
+    halves = [[piece for piece in pieces if (piece[0, 0] < half) == first] for first in (1, 0)]
+    for part, others in zip(parts, halves[::-1], strict=True):
+        fit = PLAIN.refitted(others)
+        assert_array_equal(part.equations.coefficient, fit.coefficient)
+        assert_array_equal(part.equations.intercept, fit.intercept)
+        assert_array_equal(part.equations.spread, parts[0].equations.spread)
 
 
-def test_a_part_is_not_fitted_to_itself():
+def test_a_half_is_not_fitted_to_itself():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(400, 2))
     rows[1:200, 1] += 2.0 * rows[:199, 0]
     rows[201:, 1] -= 2.0 * rows[200:-1, 0]
-    parts = parts_of(PLAIN, [rows])
-    found = [part.equations.coefficient[1] for part in parts]
-    assert found[:3] == pytest.approx([-2.0] * 3, abs=0.2)
-    assert found[3:] == pytest.approx([2.0] * 3, abs=0.2)
+    found = [part.equations.coefficient[1] for part in cross_fitted(PLAIN, [rows])]
+    assert found == pytest.approx([-2.0, 2.0], abs=0.2)
 
 
 def test_it_is_prepared_from_one_recording():
     rows = np.random.default_rng(0).normal(size=(400, 2))
     equations, limits, fared = prepared(PLAIN, [rows[:150], rows[150:]])
-    same_equations(equations, PLAIN)
-    assert equations.curves is equations.switches is None  # there is nothing to bend
+    assert_array_equal(equations.coefficient, PLAIN.coefficient)
+    assert equations.spread == pytest.approx([1.0, 1.0], abs=0.1)  # that of ticks not fitted to
     assert fared is None
     assert limits.supported == 200.0
-    scores = scores_of(Judged(PLAIN, [rows]), limits)
-    assert np.nanmean(scores > 1.0) < 0.1
+    assert limits.statistics.shape == (4, 2)
+    assert np.nanmax(scores_of(Judged(equations, [rows]), limits)) < 1.0
+
+
+def test_settings_and_the_usual_time_are_handed_on():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    settings = DetectorSettings(means=(1,), squares=())
+    _, limits, _ = prepared(PLAIN, [rows], settings=settings)
+    assert limits.settings is settings
+    assert limits.statistics.shape == (2, 2)
+    _, wider, _ = prepared(PLAIN, [rows], settings=settings, usual_every=10.0)
+    assert_allclose(wider.statistics[0], limits.statistics[0] * 10**0.05)
 
 
 def test_short_stretches_are_left_out():
@@ -127,28 +126,40 @@ def test_too_few_ticks_are_an_error(lengths):
 
 def test_a_like_second_recording_fares_well():
     rng = np.random.default_rng(0)
-    _, limits, fared = prepared(PLAIN, [rng.normal(size=(500, 2))], [rng.normal(size=(400, 2))])
-    assert fared.ticks == 400
-    assert fared.alarms < 20  # four were asked for
-    assert fared.share < 0.1
-    assert 0.5 < fared.factor < 2.0
-    assert limits.supported == 200.0
+    first, second = rng.normal(size=(500, 2)), rng.normal(size=(400, 2))
+    _, limits, fared = prepared(PLAIN, [first], [second])
+    assert (fared.ticks, fared.alarms, fared.share) == (400, 0, 0.0)
+    assert 1.0 <= fared.factor < 1.5
+    assert limits.supported == 450.0
 
 
-def test_an_unlike_second_recording_fares_badly_and_decides():
+def test_limits_with_a_second_recording_are_the_larger_of_both():
     rng = np.random.default_rng(0)
-    loud = 3.0 * rng.normal(size=(400, 2))
-    _, limits, fared = prepared(PLAIN, [rng.normal(size=(500, 2))], [loud])
+    calm, loud = rng.normal(size=(500, 2)), 3.0 * rng.normal(size=(400, 2))
+    equations, alone, _ = prepared(PLAIN, [calm])
+    together, limits, fared = prepared(PLAIN, [calm], [loud])
     assert fared.share > 0.5
     assert fared.alarms >= 1
-    assert np.nanmean(scores_of(Judged(PLAIN, [loud]), limits) > 1.0) < 0.1
+    assert 2.0 < fared.factor < 4.5  # by so much they moved
+    assert (limits.statistics >= alone.statistics).all()
+    assert (limits.links >= alone.links).all()
+    same_equations(equations, together)
+    for rows in (calm, loud):
+        assert np.nanmax(scores_of(Judged(together, [rows]), limits)) < 1.0
+    _, unmoved, fared = prepared(PLAIN, [calm], [0.1 * loud])
+    assert_array_equal(unmoved.statistics[:-1], alone.statistics[:-1])
+    assert (fared.alarms, fared.factor) == (0, 1.0)
 
 
-def test_the_factor_says_by_how_much_limits_moved():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(500, 2))
-    _, _, fared = prepared(PLAIN, [rows], [3.0 * rng.normal(size=(400, 2))])
-    assert 2.0 < fared.factor < 4.5
+def test_longer_times_between_false_alarms_are_wider_limits():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    allowed = [
+        prepared(PLAIN, [rows], every=every, usual_every=100.0)[1].statistics[:-1]
+        for every in (10.0, 100.0, 10_000.0)
+    ]
+    assert (allowed[0] < allowed[1]).all()
+    np.testing.assert_allclose(allowed[2], 100.0**0.05 * allowed[1])
+    assert_array_equal(prepared(PLAIN, [rows])[1].statistics[:-1], allowed[1])
 
 
 def test_progress_is_told_in_order():
@@ -170,7 +181,7 @@ def test_parts_that_cannot_be_judged_are_an_error_or_give_sound_limits(ticks, ma
         _, limits, _ = prepared(equations, [rows], every=10.0)
     except NotEnoughDataError:
         return
-    assert (limits.statistics * limits.overall > 0.1).all()
+    assert (limits.statistics > 0.1).all()
 
 
 def test_a_sensor_missing_for_half_the_recording_does_not_spoil_the_limits_of_others():
@@ -179,6 +190,5 @@ def test_a_sensor_missing_for_half_the_recording_does_not_spoil_the_limits_of_ot
     _, whole, _ = prepared(equations, [rows])
     rows[200:, 0] = np.nan
     _, found, _ = prepared(equations, [rows])
-    place = slice(1, 3)  # the newest innovations of the others
-    allowed = [(one.statistics * one.overall)[place].max() for one in (whole, found)]
+    allowed = [limits.statistics[0, 1:].max() for limits in (whole, found)]
     assert allowed[1] < 1.5 * allowed[0]

@@ -177,6 +177,12 @@ def test_a_stuck_sensor_becomes_frozen_and_nothing_else():
     assert run(target, values[60:], begin=60) == [(59 + CALM, "level", "ok")]
 
 
+def test_standing_still_is_left_to_a_detector_that_takes_it_for_evidence():
+    values = normal(200)
+    values[30:, 0] = values[30, 0]
+    assert run(HealthWatch(NAMES, HABITS, hold=3, frozen=False), values) == []
+
+
 def test_frozen_means_clearly_longer_than_ever():
     usual = normal()
     usual[100:121, 0] = usual[100, 0]  # unchanged at 20 ticks
@@ -266,32 +272,40 @@ def test_zero_in_place_of_a_missing_value_is_still_missing():
     assert run(target, values, fresh) == [(10, "level", "missing")]
 
 
-def test_drift_is_told_from_outside():
+def test_that_a_signal_is_not_as_learnt_is_told_from_outside():
     target = watch()
-    (change,) = target.mark_drifted("flow", 7, "flow has drifted by 2.")
-    assert (change.before, change.now.state, change.now.since) == ("ok", "drifted", 7)
-    assert target.mark_drifted("flow", 7, "flow has drifted by 3.") == []
-    assert target.now["flow"].detail == "flow has drifted by 3."
+    (change,) = target.mark_unlike("flow", 7, "flow began elsewhere.")
+    assert (change.before, change.now.state, change.now.since) == ("ok", "unlike", 7)
+    assert target.mark_unlike("flow", 9, "flow has been off alone.") == []
+    assert target.now["flow"].detail == "flow has been off alone."
+    assert target.now["flow"].since == 7  # one finding, since the first time
     values = normal(40)
     values[10:20, 1] = 1e3
     found = run(target, values, begin=10)
-    assert found == [(19 + OUTSIDE, "flow", "out_of_range"), (30, "flow", "drifted")]
+    assert found == [(19 + OUTSIDE, "flow", "out_of_range"), (30, "flow", "unlike")]
     assert target.now["flow"].since == 7
     (change,) = target.unmark("flow", 60)
     assert change.now.state == "ok"
     assert target.now == {}
     assert target.unmark("flow", 61) == []
     with pytest.raises(UnknownNameError, match="no signal 'flwo'"):
-        target.mark_drifted("flwo", 0, "")
+        target.mark_unlike("flwo", 0, "")
 
 
-def test_drift_marked_while_something_worse_holds_shows_afterwards():
+def test_the_mark_lasts_until_it_is_taken_back_however_well_the_signal_is():
+    target = watch()
+    target.mark_unlike("flow", 7, "flow has been off alone.")
+    assert run(target, normal(500)) == []
+    assert target.now["flow"].state == "unlike"
+
+
+def test_a_mark_made_while_something_worse_holds_shows_afterwards():
     target = watch()
     values = normal(30)
     values[:10, 1] = 1e3
     run(target, values[:10])
-    assert target.mark_drifted("flow", 3, "drifted") == []
-    assert run(target, values[10:], begin=10) == [(10, "flow", "drifted")]
+    assert target.mark_unlike("flow", 3, "unlike") == []
+    assert run(target, values[10:], begin=10) == [(10, "flow", "unlike")]
 
 
 @pytest.mark.parametrize(("pace", "word"), [(2.0, "2 times as slowly"), (0.1, "10 times as fast")])
@@ -337,7 +351,7 @@ def test_a_restart_changes_nothing(seed, cut):
                 k, values[k], fresh[k], new_stretch=bool(begins[k]), pace=1.0 + k / 80
             )
             if k % 30 == 7:
-                changes += target.mark_drifted("flow", k, "drifted")
+                changes += target.mark_unlike("flow", k, f"unlike at {k}")
             if k % 30 == 20:
                 changes += target.unmark("flow", k)
         return changes

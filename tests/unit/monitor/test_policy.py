@@ -25,8 +25,8 @@ class Stream:
     """A policy fed with the evidence of three signals; time is the number of the tick."""
 
     def __init__(self, describe=None, **settings):
-        # Without cool-down unless a test asks for it: each rule by itself.
-        rules = AlarmSettings(**{"cool_down": 0, "merge_within": 0, **settings})
+        # Without merging unless a test asks for it: each rule by itself.
+        rules = AlarmSettings(**{"merge_within": 0, **settings})
         self.policy = AlarmPolicy(rules, NAMES, "model", "line", "rows", describe=describe)
         self.time = 0
 
@@ -36,9 +36,10 @@ class Stream:
         for _ in range(times):
             self.time += 1
             # As the monitor does: limits widened by feedback, then the largest ratio.
-            evidence = np.array([a, b, c], dtype=float) / self.policy.factors
+            raw = np.array([a, b, c], dtype=float)
+            evidence = raw / self.policy.factors
             value = float(np.fmax.reduce(evidence)) if score is ... else score
-            for event, alarm in self.policy.update(self.time, value, evidence, hold):
+            for event, alarm in self.policy.update(self.time, value, evidence, hold, raw):
                 happened.append((self.time, event, alarm.id))
         return happened
 
@@ -84,7 +85,7 @@ def test_a_quiet_tick_breaks_a_row_whatever_else_is_on():
     stream.policy.health(1, {"c": "stale"})
     stream.tick()
     assert stream.tick(2) + stream.tick(0.5) + stream.tick(2) == []
-    stream = Stream(raise_after=2, settle_after=5)
+    stream = Stream(raise_after=2, join_within=5)
     stream.tick(2, times=10)
     assert stream.tick(2, 2) + stream.tick(2, 1) + stream.tick(2, 2) == []
     assert what(stream.tick(2, 2)) == ["raised"]
@@ -173,13 +174,13 @@ def test_an_alarm_is_kept_by_its_own_signals_only():
 
 
 def test_a_member_without_evidence_keeps_its_alarm_on_but_not_for_ever():
-    stream = Stream(clear_after=2, settle_after=10, update_every=1000)
+    stream = Stream(clear_after=2, lost_after=10, update_every=1000)
     stream.raise_one(a=2.0, b=1.5)
     assert stream.tick(NAN, 0.1, times=10) == []
     assert what(stream.tick(NAN, 0.1, times=2)) == ["cleared"]
 
 
-# Merging and cooling down
+# Merging
 
 
 def test_the_same_trouble_soon_after_clearing_opens_the_same_alarm():
@@ -215,21 +216,6 @@ def test_flapping_is_one_alarm():
     assert what(happened).count("raised") == 1
     assert len({id for _, _, id in happened}) == 1
     assert stream.policy.recent[0].merged == 49
-
-
-def test_cool_down_delays_weak_trouble_and_lets_strong_trouble_through():
-    def cleared():
-        stream = Stream(clear_after=2, cool_down=5, strong=1.5)
-        stream.raise_one(a=2.0)
-        assert what(stream.tick(times=2)) == ["cleared"]
-        return stream
-
-    weak = cleared()
-    assert weak.tick(b=1.5, times=5) == []
-    assert what(weak.tick(b=1.5)) == ["raised"]
-    assert weak.policy.active[0].onset == 4
-    strong = cleared()
-    assert what(strong.tick(b=1.51)) == ["raised"]
 
 
 # Updates
@@ -287,7 +273,7 @@ def test_describe_is_asked_ever_more_rarely_and_a_new_cause_is_an_update():
     assert asked == [1, 6, 11, 21, 41, 81, 161, 321, 641]
     assert [(time, event) for time, event, _ in happened] == [(81, "updated")]
     stream.tick(times=5)
-    assert asked[-1] == 1006  # and once more at the end
+    assert asked[-1] == 1004  # and once more at the end
 
 
 def test_without_describe_there_is_still_a_headline():
@@ -300,40 +286,58 @@ def test_without_describe_there_is_still_a_headline():
 
 
 def test_signals_join_the_alarm_that_is_on():
-    stream = Stream()
-    stream.raise_one(a=2.0)
-    assert "raised" not in what(stream.tick(2.0, 9.0, times=50))
+    stream = Stream(join_within=10)
+    id = stream.raise_one(a=2.0)
+    assert stream.tick(2.0, times=8) == []
+    stream.tick(2.0, 1.1)  # nine ticks after the last one
+    stream.tick(2.0, times=8)
+    stream.tick(2.0, 0.0, 9.0)
+    stream.tick(2.0, 9.0, 9.0, times=50)
+    (alarm,) = stream.policy.active
+    assert alarm.id == id
+    assert set(alarm.signals) == {"a", "b", "c"}
 
 
-def test_strong_trouble_elsewhere_after_a_long_time_is_an_alarm_of_its_own():
-    stream = Stream(settle_after=20, strong=1.5, clear_after=2)
+def test_trouble_elsewhere_ten_ticks_after_the_last_has_joined_is_an_alarm_of_its_own():
+    stream = Stream(clear_after=2)
     first = stream.raise_one(a=2.0)
-    stream.tick(2.0, times=20)
-    assert stream.tick(2.0, 1.5, times=5) == []  # not strong
-    second = stream.raise_one(a=2.0, b=1.6, c=1.1)
+    stream.tick(2.0, times=9)
+    second = stream.raise_one(a=2.0, b=1.01)
     assert second != first
+    assert "raised" not in what(stream.tick(2.0, 2.0, 1.1))  # that joins the second one
     assert [set(alarm.signals) for alarm in stream.policy.active] == [{"a"}, {"b", "c"}]
-    assert stream.tick(2.0, times=2) == [(stream.time, "cleared", second)]
+    assert stream.tick(2.0, times=2)[-1] == (stream.time, "cleared", second)
     assert [alarm.id for alarm in stream.policy.active] == [first]
 
 
-def test_strong_trouble_elsewhere_after_acknowledging_is_an_alarm_of_its_own():
+def test_an_alarm_stuck_for_hours_hides_nothing():
+    stream = Stream(clear_after=1)
+    stuck = stream.raise_one(a=3.0)
+    for _ in range(20):
+        assert "raised" not in what(stream.tick(3.0, times=30))
+        stream.raise_one(a=3.0, b=1.1)
+        stream.tick(3.0)
+    assert [alarm.id for alarm in stream.policy.active] == [stuck]
+    assert set(stream.policy.active[0].signals) == {"a"}
+
+
+def test_where_nothing_may_join_every_tick_of_new_trouble_is_an_alarm():
+    stream = Stream(join_within=0)
+    stream.raise_one(a=2.0)
+    stream.raise_one(a=2.0, b=2.0)
+    stream.raise_one(a=2.0, b=2.0, c=2.0)
+    assert [set(alarm.signals) for alarm in stream.policy.active] == [{"a"}, {"b"}, {"c"}]
+
+
+def test_trouble_elsewhere_after_acknowledging_is_an_alarm_of_its_own():
     stream = Stream()
     id = stream.raise_one(a=2.0)
     stream.policy.acknowledge(id, by="Ada", at=1)
-    stream.raise_one(a=2.0, b=2.0)
-
-
-def test_trouble_that_is_still_spreading_stays_one_alarm_although_acknowledged():
-    stream = Stream(merge_within=5)
-    id = stream.raise_one(a=2.0)
-    stream.policy.acknowledge(id, by="Ada", at=1)
-    assert "raised" not in what(stream.tick(2.0, 2.0, times=3))
-    assert "raised" not in what(stream.tick(2.0, 2.0, 2.0, times=30))
+    stream.raise_one(a=2.0, b=1.1)
 
 
 def test_the_second_alarm_can_be_a_merge_too():
-    stream = Stream(settle_after=5, clear_after=2, merge_within=4)
+    stream = Stream(join_within=5, clear_after=2, merge_within=4)
     stream.raise_one(a=2.0)
     stream.tick(2.0, times=9)
     second = stream.raise_one(a=2.0, b=2.0)
@@ -363,7 +367,7 @@ def test_an_alarm_that_is_over_can_be_acknowledged():
     stream = Stream()
     id = stream.raise_one()
     stream.tick(times=5)
-    assert stream.policy.acknowledge(id, by="Cy", at=9).acknowledged[0].cleared_at == 6
+    assert stream.policy.acknowledge(id, by="Cy", at=9).acknowledged[0].cleared_at == 4
 
 
 def test_an_alarm_that_is_opened_again_has_to_be_seen_again():
@@ -413,7 +417,7 @@ def test_unknown_ids_and_names_are_refused_and_the_known_ones_listed():
     with pytest.raises(UnknownNameError, match="a, b, c"):
         stream.policy.health(1, {"x": "missing"})
     with pytest.raises(UnknownNameError, match="a, b, c"):
-        stream.policy.demote(1, "x")
+        stream.policy.release(1, "x")
     with pytest.raises(SettingError, match="say who"):
         stream.policy.acknowledge(id, by=" ", at=1)
 
@@ -522,15 +526,48 @@ def test_shelving_must_end_later():
 # "This was normal"
 
 
-def test_marking_as_normal_widens_the_limits_of_exactly_the_signals_concerned():
+def test_marking_as_normal_widens_the_limits_of_exactly_the_signals_named():
     stream = Stream()
     id = stream.raise_one(a=3.0, b=1.2, c=0.9)
     stream.tick(times=5)
-    stream.policy.mark_normal(id, by="Ada", at=9)
+    stream.policy.mark_normal(id, by="Ada", at=9, signals=["b", "a"])
     assert stream.policy.factors == pytest.approx([3.3, 1.32, 1.0])
     assert stream.tick(3.0, 1.2, 0.9, times=10) == []
     assert stream.policy.marks[0].factors == pytest.approx({"a": 3.3, "b": 1.32})
     stream.raise_one(c=1.01)
+
+
+def test_a_mark_that_names_no_signals_is_about_the_causes_or_else_the_loudest():
+    def describe(alarm):
+        return replace(alarm, causes=(Cause("b", 1.0, 0.5), Cause("c", 0.5, 0.5)))
+
+    for describing, factors in ((describe, [1.0, 1.32, 1.0]), (None, [3.3, 1.0, 1.0])):
+        stream = Stream(describing)
+        id = stream.raise_one(a=3.0, b=1.2)
+        stream.policy.mark_normal(id, by="Ada", at=1)
+        assert stream.policy.factors == pytest.approx(factors)
+        assert what(stream.tick(3.0, 1.2)) == ["raised"]  # what the mark was not about
+        names = {"b": 1.2} if describing is None else {"a": 3.0}
+        assert stream.policy.active[0].signals == names
+
+
+def test_only_signals_of_the_alarm_can_be_marked():
+    stream = Stream()
+    id = stream.raise_one(a=3.0, b=1.2)
+    for names, message in ((["c"], "a, b"), (["x"], "a, b, c"), ([], "at least one")):
+        with pytest.raises((SettingError, UnknownNameError), match=message):
+            stream.policy.mark_normal(id, by="Ada", at=1, signals=names)
+    assert stream.policy.marks == ()
+    assert stream.policy.active[0].id == id
+
+
+def test_a_mark_is_in_units_of_the_limits_of_the_model_however_they_were_widened():
+    stream = Stream()
+    lifted = np.array([1.5, 0.0, 0.0])
+    ((_, alarm),) = stream.policy.update(1, 1.5, lifted, raw=2.0 * lifted)
+    assert alarm.signals == {"a": 1.5}
+    stream.policy.mark_normal(alarm.id, by="Ada", at=1)
+    assert stream.policy.factors[0] == pytest.approx(3.3)
 
 
 def test_marking_an_alarm_that_is_on_clears_it_and_keeps_it_off():
@@ -706,10 +743,10 @@ def test_names_without_evidence_have_health_alarms_and_take_no_part_in_anomalies
     assert [set(alarm.signals) for alarm in events.raised] == [{"spare"}, {"(stream)"}, set(NAMES)]
     policy.acknowledge(events.raised[0].id, by="Ada", at=1)
     policy.shelve(["spare"], until=9, by="Ada", at=1)
-    policy.mark_normal(events.raised[2].id, by="Ada", at=1)
+    policy.mark_normal(events.raised[2].id, by="Ada", at=1, signals=NAMES)
     assert policy.factors == pytest.approx([2.2] * 3)
     with pytest.raises(UnknownNameError, match="a, b, c"):
-        policy.demote(2, "spare")
+        policy.release(2, "spare")
     state = json.loads(json.dumps(policy.snapshot(), allow_nan=False))
     again = AlarmPolicy(rules, NAMES, "model", "line", "rows", **more)
     again.restore(state)
@@ -726,129 +763,105 @@ def test_a_health_problem_has_no_limit_to_widen():
         stream.policy.mark_normal(id, by="Ada", at=1)
 
 
-# Demoting
+# Releasing
 
 
-def demoted(**settings):
-    stream = Stream(**settings)
-    anomaly = stream.raise_one(a=2.0)
+def test_releasing_the_only_signal_of_an_alarm_clears_it():
+    stream = Stream()
+    id = stream.raise_one(a=2.0)
     stream.tick(2.0, times=30)
-    return stream, anomaly, stream.policy.demote(stream.time, "a")
+    ((event, alarm),) = stream.policy.release(stream.time, "a")
+    assert (event, alarm.id, alarm.cleared_at) == ("cleared", id, 31)
+    assert stream.policy.active == ()
+    assert not stream.policy.release(stream.time, "a")  # it is in no alarm any more
+    assert stream.tick(0.9, times=200) == []  # under the limit that was lifted over it
+    assert stream.raise_one(a=1.1) != id
 
 
-def test_demoting_replaces_the_anomaly_by_a_health_alarm():
-    stream, anomaly, events = demoted()
-    assert [alarm.id for alarm in events.cleared] == [anomaly]
-    alarm = events.raised[0]
-    assert (alarm.kind, alarm.problem, alarm.peak_score) == ("health", "drifted", 2.0)
-    assert alarm.onset == 1  # the trouble is as old as the anomaly
-    assert stream.tick(2.9, times=200) == []
-    assert not stream.policy.on
-    assert not stream.policy.alarm(alarm.id).acknowledged
+def test_a_released_signal_that_gets_worse_at_once_opens_its_alarm_again():
+    stream = Stream(merge_within=10)
+    id = stream.raise_one(a=2.0)
+    stream.tick(2.0, times=30)
+    stream.policy.release(stream.time, "a")
+    stream.tick(0.9, times=5)
+    assert stream.tick(1.2) == [(stream.time, "updated", id)]
+    assert stream.policy.active[0].merged == 1
 
 
-def test_a_demoted_signal_hides_neither_others_nor_much_worse_of_its_own():
-    stream, _, _ = demoted(strong=1.5)
-    stream.raise_one(a=2.9, b=1.1)
-    assert set(stream.policy.active[-1].signals) == {"b"}
-    stream, _, _ = demoted(strong=1.5)
-    assert stream.tick(3.0) == []
-    stream.raise_one(a=3.1)
+def test_releasing_one_of_several_signals_leaves_the_alarm_on():
+    stream = Stream(clear_after=2, update_every=1)
+    id = stream.raise_one(a=2.0, b=2.0)
+    assert not stream.policy.release(1, "a")
+    assert set(stream.policy.alarm(id).signals) == {"b"}
+    assert stream.tick(0.5, 2.0) == [(2, "updated", id)]
+    assert what(stream.tick(0.5, 0.1, times=2)) == ["cleared"]
 
 
-def test_demotion_ends_once_the_signal_has_been_below_its_limit_for_long():
-    stream, _, events = demoted(settle_after=10, clear_after=2)
-    assert stream.tick(0.5, times=9) == []
-    assert stream.tick(0.9) == []
-    assert what(stream.tick(0.5, times=11)) == ["cleared"]
-    assert stream.policy.recent[0].id == events.raised[0].id
+def test_a_release_starts_no_health_alarm_and_takes_none_away():
+    stream = Stream(health_after=1)
+    stream.policy.health(1, {"a": "unlike"})
+    stream.raise_one(b=0.0)
+    stream.tick(2.0)
+    stream.policy.release(stream.time, "a")
+    (alarm,) = stream.policy.active
+    assert (alarm.kind, alarm.problem) == ("health", "unlike")
+
+
+def test_an_alarm_on_a_shelf_may_be_released():
+    stream = Stream()
+    id = stream.raise_one(a=2.0)
+    stream.policy.shelve(id, until=20, by="Ada", at=1)
+    assert [event for event, _ in stream.policy.release(1, "a")] == ["cleared"]
+    assert stream.tick(0.9, times=18) == []
+    assert stream.tick(0.9) == [(20, "updated", id)]  # off the shelf
     stream.raise_one(a=1.1)
 
 
-def test_demoting_one_of_several_signals_leaves_the_alarm_on():
-    stream = Stream(clear_after=2)
-    id = stream.raise_one(a=2.0, b=2.0)
-    assert [event for event, _ in stream.policy.demote(1, "a")] == ["raised"]
-    assert set(stream.policy.alarm(id).signals) == {"b"}
-    assert "cleared" in what(stream.tick(2.0, 0.1, times=2))
+# Accepting
 
 
-def test_a_drifted_signal_can_be_called_normal():
-    stream, _, events = demoted()
-    alarm = stream.policy.mark_normal(events.raised[0].id, by="Ada", at=40).cleared[0]
-    assert alarm.kind == "health"
-    assert stream.policy.factors[0] == pytest.approx(2.2)
-    assert stream.tick(2.0, times=20) == []
-    stream.raise_one(a=2.3)  # the wider limit counts again in full
+def unlike(**settings):
+    stream = Stream(**{"health_after": 1, **settings})
+    stream.policy.health(1, {"a": "unlike", "b": "stale"})
+    assert what(stream.tick()) == ["raised", "raised"]
+    return stream, {next(iter(one.signals)): one.id for one in stream.policy.active}
 
 
-def test_what_else_is_wrong_with_a_signal_called_normal_is_reported_again():
-    stream = Stream(health_after=3)
-    stream.raise_one(a=2.0)
-    stream.policy.health(1, {"a": "stale"})
-    id = stream.policy.demote(1, "a").raised[0].id
-    stream.policy.health(2, {"a": "frozen"})
-    stream.policy.mark_normal(id, by="Ada", at=2)
-    happened = stream.tick(1.0, times=3)
-    assert what(happened) == ["raised"]
-    assert stream.policy.active[0].headline == "a: frozen"
+def test_accepting_clears_the_finding_and_hands_its_signal_on_once():
+    stream, ids = unlike()
+    alarm = stream.policy.accept(ids["a"], by="Ada", at=2, comment="new valve").cleared[0]
+    assert (alarm.id, alarm.acknowledged.by) == (ids["a"], "Ada")
+    assert [remark.text for remark in alarm.comments] == ["new valve"]
+    assert stream.policy.take_accepted() == ["a"]
+    assert stream.policy.take_accepted() == []
+    assert stream.policy.factors.tolist() == [1.0, 1.0, 1.0]
 
 
-def test_demoting_starts_no_cool_down():
-    stream, _, _ = demoted(cool_down=50)
-    stream.raise_one(a=2.0, b=1.1)
+def test_only_a_finding_that_is_on_can_be_accepted():
+    stream, ids = unlike()
+    with pytest.raises(SettingError, match="no longer as learnt"):
+        stream.policy.accept(ids["b"], by="Ada", at=2)
+    with pytest.raises(SettingError, match="no longer as learnt"):
+        stream.policy.accept(stream.raise_one(c=2.0), by="Ada", at=2)
+    with pytest.raises(SettingError, match="say who"):
+        stream.policy.accept(ids["a"], by="", at=2)
+    stream.policy.accept(ids["a"], by="Ada", at=2)
+    with pytest.raises(SettingError, match="no longer as learnt"):
+        stream.policy.accept(ids["a"], by="Ada", at=3)
+    assert stream.policy.take_accepted() == ["a"]
 
 
-def test_demoting_takes_over_a_health_problem_that_was_waiting():
-    stream = Stream(health_after=3)
-    stream.raise_one(a=2.0)
-    stream.policy.health(1, {"a": "stale"})
-    id = stream.policy.demote(1, "a").raised[0].id
-    assert stream.tick(2.0, times=10) == []
-    assert [alarm.id for alarm in stream.policy.active] == [id]
-
-
-def test_an_alarm_opened_again_is_no_longer_demoted():
-    stream, _, events = demoted(merge_within=9, health_after=1, clear_after=2)
-    id = events.raised[0].id
-    stream.policy.mark_normal(id, by="Ada", at=40)
-    stream.policy.undo_normal(id, by="Ada", at=41)
-    stream.policy.health(42, {"a": "missing"})
-    assert [one[1:] for one in stream.tick(NAN)] == [("updated", id)]
-    stream.policy.health(43, {"a": None})
-    assert what(stream.tick(times=2)) == ["cleared"]
-
-
-def test_demoting_again_raises_the_bar_and_keeps_one_health_alarm():
-    stream, _, events = demoted(strong=1.5, clear_after=1)
-    stream.raise_one(a=6.0)
-    again = stream.policy.demote(stream.time, "a")
-    assert [alarm.id for alarm in again.updated] == [events.raised[0].id]
-    assert again.updated[0].peak_score == 6.0
-    assert stream.tick(9.0) == []
-    stream.raise_one(a=9.1)
-
-
-def test_demoting_a_shelved_signal_stays_out_of_sight_until_the_shelf_is_over():
-    stream = Stream()
-    stream.policy.shelve(["a"], until=10, by="Ada", at=0)
-    stream.tick(3.0, times=5)
-    events = stream.policy.demote(5, "a", level=3.0)
-    assert not events.raised
-    assert events.shelved[0].shelved_until == 10
-    assert what(stream.tick(3.0, times=5)) == ["raised"]
-    assert stream.policy.active[0].problem == "drifted"
-
-
-def test_a_dead_sensor_is_handed_over_by_name():
-    stream = Stream()
-    stream.raise_one(a=2.0)
-    events = stream.policy.demote(1, "a", problem="frozen")
-    assert events.raised[0].headline == "a: frozen"
+def test_what_was_accepted_on_a_shelf_is_off_it():
+    stream, ids = unlike()
+    stream.policy.shelve(ids["a"], until=50, by="Ada", at=1)
+    stream.policy.accept(ids["a"], by="Ada", at=2)
+    assert stream.policy.shelves == ()
+    assert stream.policy.alarm(ids["a"]).shelved_until is None
 
 
 # State
 
+ACTS = "ack shelve signals normal undo release accept unlike ill well".split()
 LIVES = st.lists(
     st.tuples(
         st.lists(
@@ -857,9 +870,7 @@ LIVES = st.lists(
             max_size=3,
         ),
         st.sampled_from(["", "", "", "", "", "gap", "hold"]),
-        st.sampled_from(
-            ["", "", "", "ack", "shelve", "signals", "normal", "undo", "demote", "ill", "well"]
-        ),
+        st.sampled_from(["", "", "", *ACTS]),
     ),
     min_size=5,
     max_size=60,
@@ -868,8 +879,8 @@ QUICK = AlarmSettings(
     raise_after=2,
     clear_after=2,
     merge_within=3,
-    cool_down=5,
-    settle_after=6,
+    join_within=4,
+    lost_after=6,
     update_every=2,
     health_after=2,
     remember=3,
@@ -884,16 +895,24 @@ def lived(policy, life, start):
     """The JSON lines of a life; people act on the first alarm there is."""
     lines = []
     for k, (evidence, gap, act) in enumerate(life, start):
-        values = np.array(evidence) / policy.factors
+        if act == "release":  # before the update, as the monitor does
+            lines += [json.dumps(line) for line in policy.release(k, "a").to_dicts("rows")]
+        raw = np.array(evidence)
+        values = raw / policy.factors
         score = None if gap == "gap" else float(np.fmax.reduce(values))
-        events = [policy.update(k, score, values, gap == "hold")]
+        events = [policy.update(k, score, values, gap == "hold", raw)]
         known = [alarm.id for alarm in (*policy.active, *policy.recent)]
         if act == "ill":
             policy.health(k, {"b": "missing"})
         elif act == "well":
             policy.health(k, {"b": None})
-        elif act == "demote":
-            events.append(policy.demote(k, "a"))
+        elif act == "unlike":
+            policy.health(k, {"c": "unlike"})
+        elif act == "accept":
+            for alarm in policy.active:
+                if alarm.problem == "unlike":
+                    events.append(policy.accept(alarm.id, by="Ada", at=k))
+                    policy.health(k, dict.fromkeys(policy.take_accepted()))
         elif act == "signals":
             events.append(policy.shelve(["b"], until=k + 4, by="Ada", at=k))
         elif act == "undo" and policy.marks:
@@ -952,7 +971,7 @@ def test_nothing_of_a_track_is_lost_in_its_state():
     id = stream.raise_one(a=2.0, b=1.5)
     track = Track(stream.policy.alarm(id), 3, 0)
     arrays = {"member", "evidence", "raw"}
-    words = {"problem": "frozen", "demoted": "drifted", "dirty": True}
+    words = {"problem": "frozen", "dirty": True}
     kept = set(Track.__slots__) - {"written"}  # which is made of all the others
     counters = sorted(kept - arrays - set(words) - {"alarm"})
     for name, value in (words | {name: k + 1 for k, name in enumerate(counters)}).items():

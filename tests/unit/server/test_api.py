@@ -456,8 +456,8 @@ def test_the_peak_of_an_alarm_that_is_on_is_that_of_now(tmp_path: Path) -> None:
         dashboard.send(rows[:153])
         (alarm,) = (one for one in dashboard.watch.status().alarms if one["kind"] == "anomaly")
         id, peak = alarm["id"], alarm["peak_score"]
+        assert until(lambda: dashboard.watch.store.alarm(id) is not None, 20)
         told = dashboard.watch.store.alarm(id)
-        assert told is not None
         assert told["peak_score"] < peak
         assert until(lambda: got(client, "/api/now")["status"]["peaks"].get(id) == peak, 20)
         assert got(client, f"/api/alarms/{id}")["alarm"]["peak_score"] == peak

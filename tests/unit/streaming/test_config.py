@@ -309,8 +309,8 @@ MQTT = 'model = "m"\n[source]\nurl = "mqtt://broker/rows"\n'
             "plant.toml, line 4: [alarms] raise_after is 0; it must be a whole number of ticks,…",
         ),
         (
-            START + "[alarms]\nstrong = true\n",
-            "plant.toml, line 4: [alarms] strong is true; a number is expected.",
+            START + "[alarms]\nclear_below = true\n",
+            "plant.toml, line 4: [alarms] clear_below is true; a number is expected.",
         ),
         (
             START + "[alarms]\nretention = { days = -1 }\n",

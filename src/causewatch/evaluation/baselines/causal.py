@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from causewatch.data.table import TimeTable
+from causewatch.detectors import DetectorSettings
+from causewatch.discovery import Discoverer
 from causewatch.errors import SettingError
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.baselines.split import joined
@@ -52,20 +54,44 @@ class _Causal:
 
 
 class Default(_Causal):
-    """The default preset: learnt from ``split.learn``, limits from ``split.limits``."""
+    """The default preset.
+
+    Limits come from normal operation judged by mechanisms fitted to its other half, so it learns
+    from all of it, as ``causewatch learn`` does.
+
+    Parameters
+    ----------
+    settings
+        When alarms come and go.
+    detector
+        The numbers of the detector.
+    method
+        What finds the links.
+    """
 
     name = "default"
+
+    def __init__(
+        self,
+        *,
+        settings: AlarmSettings | None = None,
+        detector: DetectorSettings | None = None,
+        method: str | Discoverer = "pcmci",
+    ) -> None:
+        super().__init__(settings=settings)
+        self._detector, self._method = detector, method
 
     def fit(self, split: Split, progress: Progress | None = None) -> None:
         """Learn causes and mechanisms, then limits."""
         self._model = learn(
-            joined(split.learn),
-            calibrate=joined(split.limits),
+            joined((*split.learn, *split.limits)),
             every=split.every,
             max_lag=split.max_lag,
             false_alarm_every=split.false_alarm_every,
             keep_start_up=True,  # the split has left it out
             seed=split.seed,
+            detector=self._detector,
+            method=self._method,
             progress=progress,
             now=SOME_DAY,
         )

@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.table import NANOSECONDS, TimeTable
-from causewatch.detectors.calibration import CAUTION, LEAST_LEVEL, MERGE
-from causewatch.detectors.tails import level_of_peaks
 from causewatch.errors import NotEnoughDataError, SettingError
 from causewatch.evaluation.baselines.base import Split
+from causewatch.evaluation.baselines.tails import level_of_peaks
 from causewatch.evaluation.baselines.ticks import StretchTicks, ticks_of
 from causewatch.evaluation.verdicts import AlarmSpan, Progress, RowCover, Verdicts, columns_of
 from causewatch.model.learning import MOST_EXTRAPOLATED
+from causewatch.model.watching import MERGE
 from causewatch.monitor import Alarm, AlarmPolicy, AlarmSettings
 from causewatch.monitor.monitor import REFILLED
 from causewatch.preprocess.ticks import Averager
@@ -42,6 +42,10 @@ Judgement = tuple[Floats, Floats | None]
 """Score per tick (NaN: not warmed up), and what each signal contributed to it (ticks × signals), or
 None if a detector cannot tell. Only the proportions of contributions in a tick matter."""
 
+CAUTION = 1.25
+"""Limits are set for this many times the interval asked for: a finite recording does not show all
+that normal operation does."""
+LEAST_LEVEL = 1e-6
 MOST_CAUSES = 10
 """How many signals an alarm names."""
 PIECE = 8192

@@ -36,7 +36,7 @@ from causewatch.streaming.store.base import Store
 __all__ = ["router"]
 
 Id = Annotated[str, Path(pattern="^[0-9a-f]{12}$", description="Twelve hexadecimal digits.")]
-Action = Literal["ack", "comment", "shelve", "unshelve", "normal", "undo"]
+Action = Literal["ack", "comment", "shelve", "unshelve", "normal", "undo", "accept"]
 
 PATIENCE = 10.0
 """Seconds in which the watch must have done what was asked for, or at least have taken it."""
@@ -135,7 +135,7 @@ def router(served: Served) -> APIRouter:
     @api.post("/api/alarms/{id}/{action}", response_model=Events, responses=REFUSED)
     async def act(id: Id, action: Action, body: Act, request: Request) -> Response:
         """Acknowledge (`ack`), `comment`, `shelve` for some `seconds`, `unshelve`, say that this
-        was `normal`, or take that back (`undo`)."""  # noqa: D205, D209
+        was `normal`, take that back (`undo`), or `accept` a signal as it is."""  # noqa: D205, D209
         visitor = request.state.visitor
         by = visitor.name or " ".join(body.by.split()) or "operator"
         asked: dict[str, Any] = {"action": action, "id": id, "by": by, "text": body.text}

@@ -89,7 +89,7 @@ def model_dict(model: NormalModel) -> dict[str, Any]:
             if limits is None
             else finite(limits.false_alarm_every * every),
             "supported": None if limits is None else finite(limits.supported * every),
-            "overall": None if limits is None else finite(limits.overall),
+            "margin": None if limits is None else finite(limits.settings.margin),
         },
         "mechanisms": mechanisms,
         "guarded": [

@@ -30,9 +30,8 @@ COUNT = {"minimum": 1, "maximum": MOST_TICKS}
 BOUNDS: dict[str, dict[str, float]] = {
     "limit": {"minimum": LOWEST, "maximum": HIGHEST},
     "clear_below": {"exclusiveMinimum": 0, "maximum": 1},
-    "strong": {"minimum": 1},
     "merge_within": {**COUNT, "minimum": 0},
-    "cool_down": {**COUNT, "minimum": 0},
+    "join_within": {**COUNT, "minimum": 0},
 }
 """What a replay's settings may be, for the description; the settings check themselves."""
 UPLOAD: dict[str, Any] = {

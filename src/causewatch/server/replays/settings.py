@@ -26,7 +26,7 @@ class ReplaySettings:
     limit
         Alarms are raised at this score instead of 1, of mechanisms and guarded signals alike. In
         the result 1.0 is the limit, as everywhere: scores are in units of this one.
-    raise_after, clear_below, clear_after, merge_within, cool_down, strong, settle_after
+    raise_after, clear_below, clear_after, merge_within, join_within
         See `causewatch.monitor.AlarmSettings`.
     health_after
         See there, too.
@@ -37,9 +37,7 @@ class ReplaySettings:
     clear_below: float = USUAL.clear_below
     clear_after: int = USUAL.clear_after
     merge_within: int = USUAL.merge_within
-    cool_down: int = USUAL.cool_down
-    strong: float = USUAL.strong
-    settle_after: int = USUAL.settle_after
+    join_within: int = USUAL.join_within
     health_after: int = USUAL.health_after
 
     def __post_init__(self) -> None:

@@ -104,6 +104,7 @@ function fitting(alarm) {
     "comment",
     // Limits can only be widened where there is evidence; a silent sensor has none.
     !alarm.normal && alarm.peak_score !== null && "normal",
+    on && alarm.problem === "unlike" && "accept",
     alarm.normal && "undo",
   ].filter(Boolean);
 }
@@ -169,7 +170,8 @@ const ACTIONS = {
     start: ({ alarm, act }) => {
       const name = nameField();
       const note = remark("Why this is normal (may be left empty)", false);
-      const names = Object.keys(alarm.signals);
+      const named = (alarm.causes ?? []).map((cause) => cause.signal);
+      const names = named.length ? named : Object.keys(alarm.signals).slice(0, 1);
       const list = names.slice(0, 6).join(", ") + (names.length > 6 ? ` and ${names.length - 6} more` : "");
       return ask({
         title: "This was normal",
@@ -180,6 +182,24 @@ const ACTIONS = {
         ],
         verb: "Widen the limits",
         run: () => act("normal", { by: name.name(), text: said(note) }, "The limits are wider now."),
+      });
+    },
+  },
+  accept: {
+    words: "Accept as it is …",
+    title: "Judge the signal from where it is now",
+    start: ({ alarm, act }) => {
+      const name = nameField();
+      const note = remark("Why this is right (may be left empty)", false);
+      return ask({
+        title: "Accept the signal as it is",
+        content: [
+          h("p", null, `${Object.keys(alarm.signals).join(", ")} is judged from where it is now, with the limits that were learnt.`
+            + " The other answer is to learn a new model from recordings that hold how it is now."),
+          note, name.element,
+        ],
+        verb: "Accept",
+        run: () => act("accept", { by: name.name(), text: said(note) }, "The signal is accepted as it is."),
       });
     },
   },

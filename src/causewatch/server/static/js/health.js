@@ -6,7 +6,7 @@ const WORDS = {
   stale: ["sends nothing new", "nothing new", "no new value has come for a while; the last one is held"],
   frozen: ["stands still", "stands still", "it shows the same value all the time"],
   out_of_range: ["is out of its range", "out of range", "far outside the range it had in normal operation"],
-  drifted: ["has drifted", "drifted", "it has drifted away from what is normal"],
+  unlike: ["is no longer as learnt", "not as learnt", "it is no longer as learnt"],
   rate_wrong: ["come at another rate", "other rate", "rows come at another rate than in normal operation"],
   silent: ["do not come", "no rows", "no rows come at all"],
 };

@@ -101,7 +101,7 @@ class Live extends EventTarget {
    * The largest score of an alarm so far, or the largest evidence of one of its signals; null if
    * there is none. An alarm that is on is told anew only now and then; in between its peak comes with
    * the status, that of a signal with its evidence. (The score is not always the largest evidence:
-   * that of a signal which has drifted counts for less.)
+   * that of a signal which is no longer as learnt counts for less.)
    */
   peak(alarm, signal = null) {
     const told = signal === null ? alarm.peak_score : alarm.signals[signal];

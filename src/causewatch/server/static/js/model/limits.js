@@ -19,9 +19,7 @@ const SETTINGS = {
   clear_below: ["Cleared below", times, "to which all its signals must fall …"],
   clear_after: ["Cleared after", ticksText, "… and stay there for so long"],
   merge_within: ["Opened again within", ticksText, "if the same signals are in trouble so soon after it was cleared"],
-  cool_down: ["Wary for", ticksText, "after it was cleared: so long only strong trouble raises an alarm"],
-  strong: ["Strong from", times, "what counts as strong trouble"],
-  settle_after: ["A second alarm after", ticksText, "if there is strong trouble elsewhere while the first is on"],
+  join_within: ["An alarm of its own after", ticksText, "if no signal has joined the one that is on for so long"],
   health_after: ["Unwell for", ticksText, "before an alarm about a signal's health is raised"],
 };
 
@@ -33,8 +31,8 @@ export function mount(panel, model) {
     h("p", { class: "lead-line" }, sentence(limits)),
     h("dl", { class: "fact-list" }, [
       ["a false alarm aimed at every", often(limits.false_alarm_every)],
-      ["the recording supports up to", often(limits.supported)],
-      ["overall limit", typeof limits.overall === "number" ? format.number(limits.overall) : "–"],
+      ["the recording bears out up to", often(limits.supported)],
+      ["margin", typeof limits.margin === "number" ? format.number(limits.margin) : "–"],
     ].map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))),
     h("h2", null, "When alarms come and go"),
     valueTable(model.settings, "Settings of alarms", SETTINGS),
@@ -61,17 +59,19 @@ function often(seconds) {
   return seconds === null || seconds === undefined ? "not known" : format.duration(seconds);
 }
 
+const ABOVE = "The limits lie by a margin above all that normal operation showed.";
+
 function sentence(limits) {
   const { false_alarm_every: aimed, supported } = limits;
   if (aimed === null || aimed === undefined) {
     return "The limits are those of the published method, one for each link; how often they are wrong is not known.";
   }
   if (supported !== null && supported !== undefined && supported < aimed) {
-    return `One false alarm in ${format.duration(aimed)} is aimed at, but the normal recording is too short`
-      + ` to support more than ${format.duration(supported)}: expect more false alarms, or learn from a longer one.`;
+    return `${ABOVE} One false alarm in ${format.duration(aimed)} is aimed at, but the normal recording is too short`
+      + ` to bear out more than ${format.duration(supported)}: expect more false alarms, or learn from a longer one.`;
   }
-  return `One false alarm in about ${format.duration(aimed)} of normal operation is to be expected;`
-    + " the recording is long enough to support that.";
+  return `${ABOVE} One false alarm in ${format.duration(aimed)} is aimed at,`
+    + " and the recording is long enough to bear that out.";
 }
 
 /**

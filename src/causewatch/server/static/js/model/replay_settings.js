@@ -10,9 +10,7 @@ const NAMES = {
   clear_after: ["cleared after", ticks],
   clear_below: ["cleared below", times],
   merge_within: ["opened again within", ticks],
-  cool_down: ["wary for", ticks],
-  strong: ["strong from", times],
-  settle_after: ["a second alarm after", ticks],
+  join_within: ["an alarm of its own after", ticks],
   health_after: ["unwell for", ticks],
 };
 

@@ -5,32 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cluster_peaks", "level_of_blocks", "level_of_peaks"]
+__all__ = ["cluster_peaks", "level_of_peaks"]
 
 Floats = NDArray[np.float64]
 
-EULER = 0.5772156649015329
 PEAKS = 40
 """How many of the highest peaks the tail is fitted to, at most."""
 LEAST_PEAKS = 8
 HEAVIEST, LIGHTEST = 0.3, -0.3
 """Bounds of the tail's shape; beyond them a few peaks decide too much."""
-
-
-def level_of_blocks(maxima: Floats, block: int, every: float) -> Floats:
-    """Level that is passed once in `every` ticks, from the maxima of blocks of `block` ticks.
-
-    Gumbel tail, fitted by L-moments, for every column at once.
-    """
-    ordered = np.sort(maxima, axis=0)
-    count = len(ordered)
-    if count < 2:
-        return np.asarray(ordered.max(axis=0))
-    rank = np.arange(count).reshape(-1, *([1] * (ordered.ndim - 1))) / (count - 1)
-    first = ordered.mean(axis=0)
-    second = 2.0 * (ordered * rank).mean(axis=0) - first
-    spread = np.maximum(second, 0.0) / np.log(2.0)
-    return np.asarray(first - EULER * spread + spread * np.log(max(every, block) / block))
 
 
 def cluster_peaks(series: Floats, threshold: float, apart: int) -> Floats:

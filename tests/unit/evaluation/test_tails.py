@@ -8,57 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
-from causewatch.detectors.tails import cluster_peaks, level_of_blocks, level_of_peaks
+from causewatch.evaluation.baselines.tails import cluster_peaks, level_of_peaks
 
 SEEDS = range(12)
-
-# Blocks
-
-
-def test_blocks_recover_a_gumbel_level():
-    rng = np.random.default_rng(0)
-    for every in (200.0, 2_000.0, 50_000.0):
-        true = 3.0 + 2.0 * np.log(every / 20)
-        found = level_of_blocks(rng.gumbel(3.0, 2.0, size=(400, 30)), 20, every)
-        assert found.shape == (30,)
-        assert found.mean() == pytest.approx(true, rel=0.03)
-        assert_allclose(found, true, rtol=0.2)
-
-
-def test_blocks_recover_the_level_of_exponential_noise():
-    # Above x once in `every` ticks: exp(-x) = 1 / every.
-    rng = np.random.default_rng(1)
-    noise = rng.exponential(size=(400, 50, 30))
-    found = level_of_blocks(noise.max(axis=1), 50, 10_000.0)
-    assert found.mean() == pytest.approx(np.log(10_000.0), rel=0.04)
-
-
-def test_blocks_treat_columns_apart_and_follow_units():
-    rng = np.random.default_rng(2)
-    maxima = rng.gumbel(size=(50, 3))
-    together = level_of_blocks(maxima, 10, 1000.0)
-    for k in range(3):
-        assert level_of_blocks(maxima[:, k], 10, 1000.0) == pytest.approx(together[k], rel=1e-12)
-    assert_allclose(level_of_blocks(7 * maxima - 2, 10, 1000.0), 7 * together - 2, rtol=1e-9)
-    assert_array_equal(level_of_blocks(maxima[::-1], 10, 1000.0), together)
-
-
-def test_few_or_equal_blocks():
-    assert_array_equal(level_of_blocks(np.array([[2.0, 5.0]]), 10, 1e6), [2.0, 5.0])
-    assert_allclose(level_of_blocks(np.full((9, 2), 3.0), 10, 1e6), 3.0, rtol=1e-12)
-    # Asked more often than once in a block: as once in a block.
-    maxima = np.random.default_rng(0).gumbel(size=20)
-    assert level_of_blocks(maxima, 10, 1.0) == level_of_blocks(maxima, 10, 10.0)
-
-
-@given(st.integers(0, 1000), st.integers(2, 40))
-def test_levels_of_blocks_rise_with_the_time_asked_for(seed, count):
-    maxima = np.random.default_rng(seed).exponential(size=count)
-    levels = [level_of_blocks(maxima, 10, every) for every in (1, 10, 11, 100, 1e4, 1e9)]
-    assert all(a <= b for a, b in pairwise(levels))
-
 
 # Clusters
 
@@ -97,33 +51,33 @@ def test_cluster_edges():
 
 
 def mean_level(draw, every, apart=1):
-    found = [level_of_peaks(draw(np.random.default_rng(seed)), every, apart) for seed in SEEDS]
-    return np.array(found)
+    levels = [level_of_peaks(draw(np.random.default_rng(seed)), every, apart) for seed in SEEDS]
+    return np.array(levels)
 
 
 @pytest.mark.parametrize("every", [1_000.0, 5_000.0, 10_000.0])
 def test_peaks_recover_exponential_levels(every):
-    found = mean_level(lambda rng: rng.exponential(size=10_000), every)
-    assert found.mean() == pytest.approx(np.log(every), rel=0.06)
-    assert_allclose(found, np.log(every), rtol=0.25)
+    levels = mean_level(lambda rng: rng.exponential(size=10_000), every)
+    assert levels.mean() == pytest.approx(np.log(every), rel=0.06)
+    assert_allclose(levels, np.log(every), rtol=0.25)
 
 
 @pytest.mark.parametrize("every", [1_000.0, 5_000.0])
 def test_peaks_recover_gumbel_levels(every):
-    found = mean_level(lambda rng: rng.gumbel(5.0, 0.5, size=10_000), every)
-    assert found.mean() == pytest.approx(5.0 + 0.5 * np.log(every), rel=0.03)
+    levels = mean_level(lambda rng: rng.gumbel(5.0, 0.5, size=10_000), every)
+    assert levels.mean() == pytest.approx(5.0 + 0.5 * np.log(every), rel=0.03)
 
 
 @pytest.mark.parametrize("every", [1_000.0, 5_000.0])
 def test_peaks_recover_pareto_levels(every):
     # Heavy: P(X > x) = x^-5. The shape is pulled towards zero, so that it comes out a little low.
-    found = mean_level(lambda rng: 1.0 + rng.pareto(5.0, size=10_000), every)
-    assert found.mean() == pytest.approx(every**0.2, rel=0.12)
+    levels = mean_level(lambda rng: 1.0 + rng.pareto(5.0, size=10_000), every)
+    assert levels.mean() == pytest.approx(every**0.2, rel=0.12)
 
 
 def test_peaks_recover_levels_of_a_bounded_series():
-    found = mean_level(lambda rng: rng.uniform(size=10_000), 5_000.0)
-    assert_allclose(found, 1.0, atol=0.02)
+    levels = mean_level(lambda rng: rng.uniform(size=10_000), 5_000.0)
+    assert_allclose(levels, 1.0, atol=0.02)
 
 
 def test_far_out_heavy_tails_lie_far_and_bounded_ones_do_not():
@@ -155,8 +109,8 @@ def test_a_run_of_high_ticks_is_one_peak():
     def draw(rng):
         return np.repeat(rng.exponential(size=4_000), 5)
 
-    found = mean_level(draw, 10_000.0, apart=4)
-    assert found.mean() == pytest.approx(np.log(2_000.0), rel=0.08)
+    levels = mean_level(draw, 10_000.0, apart=4)
+    assert levels.mean() == pytest.approx(np.log(2_000.0), rel=0.08)
 
 
 def test_about_the_asked_number_of_excursions_follows():
@@ -191,8 +145,8 @@ def test_levels_of_peaks_rise_with_the_time_asked_for_however_short():
 
 def test_frequent_alarms_come_as_often_as_asked():
     series = np.random.default_rng(0).exponential(size=10_000)
-    found = len(cluster_peaks(series, level_of_peaks(series, 100.0, 10), 10))
-    assert 50 < found < 200
+    count = len(cluster_peaks(series, level_of_peaks(series, 100.0, 10), 10))
+    assert 50 < count < 200
 
 
 def test_levels_follow_units():
