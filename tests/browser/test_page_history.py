@@ -85,9 +85,7 @@ def test_from_the_list_to_an_alarm_and_back(story: Any, look: Callable[..., Any]
 def test_exports_hold_what_is_filtered(
     story: Any, look: Callable[..., Any], tmp_path: Path
 ) -> None:
-    mine, others = (
-        set(story.watch.store.alarm(id)["signals"]) for id in (story.on, story.over)
-    )
+    mine, others = (set(story.watch.store.alarm(id)["signals"]) for id in (story.on, story.over))
     page = look(story).open(f"/history?signal={min(mine - others)}")
     expect(rows(page)).to_have_count(1)
     for kind in ("CSV", "JSON"):
