@@ -122,7 +122,7 @@ class DetectorSettings:
 
     means: tuple[int, ...] = (1, 8)
     squares: tuple[int, ...] = (8,)
-    clip: float = 100.0
+    clip: float = 20.0
     square_clip: float = 80.0
     standstill: bool = True
     still_least: float = 10.0
