@@ -11,6 +11,7 @@ __all__ = ["AlarmSettings"]
 
 MOST_TICKS = 100_000_000
 """Three years of one tick a second."""
+MOST_HOURS = 10_000
 MOST_ALARMS = 10_000
 MOST_FACTOR = 1e6
 
@@ -28,7 +29,10 @@ class AlarmSettings:
     clear_after
         … for so many ticks before an alarm is cleared.
     merge_within
-        Trouble of the same signals within so many ticks after clearing opens the same alarm again.
+        Trouble of the signals that raised an alarm opens it again within so many ticks after
+        clearing …
+    merge_hours
+        … or within as long as it had lasted, at most so many hours.
     join_within
         An alarm that no signal has joined for so many ticks is settled: others that get loud raise
         one of their own.
@@ -48,6 +52,7 @@ class AlarmSettings:
     clear_below: float = 0.8
     clear_after: int = 3
     merge_within: int = 10
+    merge_hours: float = 4.0
     join_within: int = 10
     lost_after: int = 120
     update_every: int = 5
@@ -63,6 +68,12 @@ class AlarmSettings:
         self._check("remember", 1, MOST_ALARMS, "alarms")
         if not 0 < self.clear_below <= 1:
             msg = f"clear_below is {self.clear_below}; it must be above 0 and at most 1."
+            raise SettingError(msg)
+        if not 0 <= self.merge_hours <= MOST_HOURS:
+            msg = (
+                f"merge_hours is {self.merge_hours}; it must be a number of hours from 0 to"
+                f" {MOST_HOURS}."
+            )
             raise SettingError(msg)
         if not 1 <= self.update_factor <= MOST_FACTOR:
             msg = (

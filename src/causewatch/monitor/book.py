@@ -20,7 +20,7 @@ from causewatch.monitor.tracks import Track
 
 __all__ = ["AlarmBook", "Pending", "Told"]
 
-VERSION = 2
+VERSION = 3
 """Of the layout of a snapshot."""
 
 Told = list[tuple[Event, Alarm]]

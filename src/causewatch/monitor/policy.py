@@ -8,7 +8,8 @@ Rules
 - An alarm to which no signal has been added for `join_within` ticks is *settled*, and so is one
   that is acknowledged. No signal joins a settled alarm; others that get loud raise an alarm of
   their own. So an alarm stuck on one signal hides nothing.
-- Loud signals of an alarm cleared at most `merge_within` ticks ago open that alarm again.
+- Trouble that comes back is the same trouble: the signals that raised an alarm open it again within
+  `merge_within` ticks after clearing, and within as long as it had lasted (at most `merge_hours`).
 - A tick without a score (warming up, a gap) counts for the windows above and changes nothing else.
   A member without evidence keeps its alarm on, for `lost_after` ticks at most.
 """
@@ -32,6 +33,7 @@ __all__ = ["AlarmPolicy"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+HOUR = 3600 * 1_000_000_000
 LARGEST = 1e9
 """Scores and evidence are cut here: infinity is no number to remember."""
 
@@ -214,13 +216,14 @@ class AlarmPolicy(AlarmDesk):
     def _open_health(self, time: int, signal: str, onset: int) -> tuple[Track, Event]:
         """A health alarm to be told: the one cleared a moment ago, or a new one."""
         member = np.arange(len(self._names)) == self._index[signal]
-        track = self._lately("health", member)
+        track = self._lately("health", member, time)
         event: Event = "updated"
         if track is None:
             id = alarm_id(self._fingerprint, self._stream, time, signal)
             alarm = Alarm(id, "health", raised_at=time, onset=onset, updated_at=time)
             track, event = Track(alarm, len(self._names), self._tick), "raised"
             track.member |= member
+            track.first |= member
         self._health[signal] = track
         return track, event
 
@@ -269,12 +272,13 @@ class AlarmPolicy(AlarmDesk):
         self._streak += 1
         if self._streak < self.settings.raise_after:
             return
-        track = self._lately("anomaly", loud)
+        track = self._lately("anomaly", loud, time)
         event: Event = "updated"
         if track is None:
             id = alarm_id(self._fingerprint, self._stream, time)
             alarm = Alarm(id, "anomaly", raised_at=time, onset=self._onset, updated_at=time)
             track, event = Track(alarm, len(self._names), self._tick), "raised"
+            track.first |= loud
         track.join(loud, level, raw, self._tick)
         self._anomalies.append(track)
         self._streak = 0
@@ -317,13 +321,20 @@ class AlarmPolicy(AlarmDesk):
         self._forget(track)
         self._tell("cleared", track, time, told, cleared_at=time)
 
-    def _lately(self, kind: Kind, loud: Mask) -> Track | None:
-        """The last alarm cleared a moment ago that shares a signal with `loud`, opened again."""
+    def _soon(self, track: Track, time: int) -> bool:
+        """Whether an alarm was cleared so lately that trouble of its signals is the same."""
+        if self._tick - track.until_tick <= self.settings.merge_within:
+            return True
+        cleared = track.alarm.cleared_at or 0
+        lasted = cleared - track.alarm.raised_at
+        return 0 <= time - cleared <= min(lasted, self.settings.merge_hours * HOUR)
+
+    def _lately(self, kind: Kind, loud: Mask, time: int) -> Track | None:
+        """The last alarm cleared a while ago that some of `loud` had raised, opened again."""
         for track in reversed(self._recent):
-            if self._tick - track.until_tick > self.settings.merge_within:
-                return None  # the list is in the order of clearing
             alarm = track.alarm
-            if alarm.kind == kind and not alarm.normal and (track.member & loud).any():
+            same = alarm.kind == kind and not alarm.normal and (track.first & loud).any()
+            if same and self._soon(track, time):
                 self._recent = [one for one in self._recent if one is not track]
                 merged = alarm.merged + 1
                 track.alarm = replace(

@@ -22,7 +22,8 @@ class Track:
     """An alarm and the counters behind it.
 
     `alarm` is as it was at its last event; `picture` brings it up to date. Arrays have one entry
-    per signal: `member` says which signals the alarm is about; `evidence` is the largest evidence
+    per signal: `member` says which signals the alarm is about, `first` which of them raised it;
+    `evidence` is the largest evidence
     of each member so far, `raw` the same before any widening of limits (NaN: none).
     """
 
@@ -31,6 +32,7 @@ class Track:
         "below",
         "dirty",
         "evidence",
+        "first",
         "joined_tick",
         "look_tick",
         "lost",
@@ -48,6 +50,7 @@ class Track:
     def __init__(self, alarm: Alarm, signals: int, tick: int) -> None:
         self.alarm = alarm
         self.member: Mask = np.zeros(signals, dtype=np.bool_)
+        self.first: Mask = np.zeros(signals, dtype=np.bool_)
         self.evidence: Floats = np.full(signals, np.nan)
         self.raw: Floats = np.full(signals, np.nan)
         self.peak = 0.0  # largest score so far; 0: none yet
@@ -109,6 +112,7 @@ class Track:
         places = np.flatnonzero(self.member).tolist()
         return {
             "alarm": self.alarm.to_state(),
+            "first": [names[k] for k in np.flatnonzero(self.first).tolist()],
             "evidence": {names[k]: _plain(self.evidence[k]) for k in places},
             "raw": {names[k]: _plain(self.raw[k]) for k in places},
             **{name: getattr(self, name) for name in COUNTERS},
@@ -129,6 +133,7 @@ class Track:
         """See `snapshot`."""
         track = cls(Alarm.from_state(state["alarm"]), len(names), 0)
         for k, name in enumerate(names):
+            track.first[k] = name in state["first"]
             if name in state["evidence"]:
                 track.member[k] = True
                 track.evidence[k] = _number(state["evidence"][name])

@@ -139,6 +139,8 @@ def test_events_are_false_when_nothing_happened_and_tell_clearing_first():
         ("clear_below", 1.01),
         ("clear_below", math.nan),
         ("merge_within", -1),
+        ("merge_hours", -0.1),
+        ("merge_hours", math.nan),
         ("join_within", -1),
         ("lost_after", 0),
         ("update_factor", 0.9),

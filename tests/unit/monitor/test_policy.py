@@ -26,7 +26,7 @@ class Stream:
 
     def __init__(self, describe=None, **settings):
         # Without merging unless a test asks for it: each rule by itself.
-        rules = AlarmSettings(**{"merge_within": 0, **settings})
+        rules = AlarmSettings(**{"merge_within": 0, "merge_hours": 0, **settings})
         self.policy = AlarmPolicy(rules, NAMES, "model", "line", "rows", describe=describe)
         self.time = 0
 
@@ -216,6 +216,43 @@ def test_flapping_is_one_alarm():
     assert what(happened).count("raised") == 1
     assert len({id for _, _, id in happened}) == 1
     assert stream.policy.recent[0].merged == 49
+
+
+def test_trouble_that_comes_back_within_as_long_as_it_had_lasted_is_the_same_alarm():
+    stream = Stream(clear_after=2, merge_hours=4)
+    id = stream.raise_one(a=2.0)
+    stream.tick(2.0, times=20)
+    assert what(stream.tick(times=2)) == ["cleared"]
+    stream.tick(times=15)
+    assert stream.tick(a=2.0) == [(stream.time, "updated", id)]
+    stream.tick(times=2)
+    stream.tick(times=30)  # it has lasted for 41 ticks in all
+    assert stream.tick(a=2.0) == [(stream.time, "updated", id)]
+
+
+def test_short_trouble_that_comes_back_much_later_is_another_alarm():
+    stream = Stream(clear_after=2, merge_hours=4)
+    stream.raise_one(a=2.0)
+    stream.tick(2.0, times=3)
+    stream.tick(times=10)
+    assert what(stream.tick(a=2.0)) == ["raised"]
+
+
+def test_nothing_is_the_same_alarm_after_the_most_hours():
+    hours = 5 / 3600e9  # times count nanoseconds here, one to a tick
+    stream = Stream(clear_after=2, merge_hours=hours)
+    stream.raise_one(a=2.0)
+    stream.tick(2.0, times=20)
+    stream.tick(times=10)
+    assert what(stream.tick(a=2.0)) == ["raised"]
+
+
+def test_only_signals_that_raised_an_alarm_open_it_again():
+    stream = Stream(clear_after=2, merge_within=10, merge_hours=4)
+    first = stream.raise_one(a=2.0)
+    stream.tick(2.0, 2.0, times=5)  # b joins
+    stream.tick(times=4)
+    assert stream.raise_one(b=2.0) != first
 
 
 # Updates
@@ -879,6 +916,7 @@ QUICK = AlarmSettings(
     raise_after=2,
     clear_after=2,
     merge_within=3,
+    merge_hours=1e-12,
     join_within=4,
     lost_after=6,
     update_every=2,
@@ -970,13 +1008,13 @@ def test_nothing_of_a_track_is_lost_in_its_state():
     stream = Stream()
     id = stream.raise_one(a=2.0, b=1.5)
     track = Track(stream.policy.alarm(id), 3, 0)
-    arrays = {"member", "evidence", "raw"}
+    arrays = {"member", "first", "evidence", "raw"}
     words = {"problem": "frozen", "dirty": True}
     kept = set(Track.__slots__) - {"written"}  # which is made of all the others
     counters = sorted(kept - arrays - set(words) - {"alarm"})
     for name, value in (words | {name: k + 1 for k, name in enumerate(counters)}).items():
         setattr(track, name, value)
-    track.member[:] = [True, False, True]
+    track.member[:], track.first[:] = [True, False, True], [False, False, True]
     track.evidence[:], track.raw[:] = [0.1, NAN, NAN], [0.3, NAN, 0.7]
     state = json.loads(json.dumps(track.snapshot(NAMES), allow_nan=False))
     back = Track.restored(state, NAMES)
