@@ -26,7 +26,7 @@ from benchmarks.common import MIB, machine, table
 from numpy.typing import NDArray
 
 import causewatch as cw
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.monitor.state import pack
 from causewatch.simulate import random_system
 

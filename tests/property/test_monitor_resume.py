@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import causewatch as cw
 from causewatch.detectors import DetectorSettings
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.monitor.state import pack, unpack
 from causewatch.simulate import random_system
 

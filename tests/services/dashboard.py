@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import causewatch as cw
 from causewatch.discovery import Knowledge
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.model import NormalModel
 from causewatch.monitor import Monitor
 from causewatch.server import ServeSettings

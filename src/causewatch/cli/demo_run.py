@@ -22,7 +22,7 @@ from causewatch.cli.running import signals, warnings
 from causewatch.data import Clock
 from causewatch.discovery.knowledge import Knowledge
 from causewatch.explain import draw
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.model import NormalModel, learn
 from causewatch.monitor import Monitor
 from causewatch.simulate import PLANT_ATTACKS, WaterPlant, plant_attacks

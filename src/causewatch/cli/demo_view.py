@@ -12,7 +12,7 @@ import numpy as np
 from causewatch.cli.live import LiveView, event_text
 from causewatch.cli.output import shown
 from causewatch.data import Clock, format_time
-from causewatch.explain.describe import with_beginning
+from causewatch.explain.described import with_beginning
 from causewatch.streaming.views import View
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def explain(
     from causewatch.cli.watch_options import reading_of
     from causewatch.data import format_time
     from causewatch.data.spans import parse_ends
-    from causewatch.explain.describe import describe
+    from causewatch.explain.described import describe
     from causewatch.explain.explanation import explain as explain_alarm
     from causewatch.explain.report import write_report
     from causewatch.model import load
@@ -149,7 +149,7 @@ def _alarms(
     monitor: Monitor, source: Source, span: Any
 ) -> tuple[list[Alarm], tuple[int, int] | None]:
     """The alarms on in a span as last told, worst first, and its first and last tick."""
-    from causewatch.explain.describe import with_beginning
+    from causewatch.explain.described import with_beginning
     from causewatch.streaming.feeding import ticks_of
 
     low, high = None, None
@@ -214,6 +214,8 @@ def _print_one(one: Explanation, clock: Clock, every: float, out: Console) -> No
         names = ", ".join(shown(name) for name in one.consequences[:MOST_CAUSES])
         more = len(one.consequences) - MOST_CAUSES
         out.print(f"Follows    {names}{f' and {more} more' if more > 0 else ''}")
+    for place, check in enumerate(one.checks):
+        out.print(f"{'' if place else 'Look at':11s}{shown(check.text)}")
     if alarm.kind == "anomaly" and one.published_ranking:
         names = ", ".join(shown(name) for name, _ in one.published_ranking[:MOST_CAUSES])
         out.print(f"Published  ranking of the published method: {names}")

@@ -17,6 +17,7 @@ from causewatch.data.table import (
     SourceFile,
     TableSource,
     TimeTable,
+    format_moment,
     format_time,
 )
 from causewatch.data.together import open_together
@@ -35,6 +36,7 @@ __all__ = [
     "Without",
     "Writing",
     "format_duration",
+    "format_moment",
     "format_tick",
     "format_time",
     "lasting",

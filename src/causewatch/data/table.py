@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from causewatch.data.writing import Writing
 
-__all__ = ["Clock", "Note", "Sample", "SourceFile", "TableSource", "TimeTable", "format_time"]
+__all__ = [
+    "Clock",
+    "Note",
+    "Sample",
+    "SourceFile",
+    "TableSource",
+    "TimeTable",
+    "format_moment",
+    "format_time",
+]
 
 Clock = Literal["naive", "utc", "elapsed", "rows"]
 """What `TimeTable.time` counts: nanoseconds since 1970 without a zone (``naive``), the same in UTC
@@ -188,3 +197,26 @@ def format_time(time: int, clock: Clock) -> str:
     )
     text = text.removesuffix(".000")
     return text + "Z" if clock == "utc" else text
+
+
+def format_moment(time: int, clock: Clock, every: float = 1.0) -> str:
+    """`time` in sentences: as exact as ticks of `every` seconds are, and no more.
+
+    >>> format_moment(1_451_296_800_537_000_000, "naive")
+    '2015-12-28 10:00:00'
+    >>> format_moment(1_451_296_800_537_000_000, "utc", every=0.2)
+    '2015-12-28 10:00:00.5 UTC'
+    >>> format_moment(90 * 1_000_000_000, "elapsed")
+    '90 s'
+    """
+    digits = next((k for k, least in enumerate((1.0, 0.1)) if every >= least), 3)
+    step = NANOSECONDS // 10**digits
+    text = format_time(int(time) // step * step, clock)
+    if clock == "rows":
+        return text
+    if clock == "elapsed":
+        return f"{text.removesuffix('s')} s"
+    day, _, clock_time = text.removesuffix("Z").partition("T")
+    whole, _, fraction = clock_time.partition(".")
+    shown = f"{whole}.{fraction[:digits]}".rstrip("0").rstrip(".") if fraction[:digits] else whole
+    return f"{day} {shown} UTC" if clock == "utc" else f"{day} {shown}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.table import TimeTable
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.model import NormalModel
 from causewatch.monitor import Alarm, AlarmSettings, Monitor, Tick
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from causewatch.explain.describe import describe
+    from causewatch.explain.described import describe
     from causewatch.explain.explanation import Explanation, explain
     from causewatch.explain.picture import draw
     from causewatch.explain.report import write_report
@@ -20,7 +20,7 @@ __all__ = ["Explanation", "describe", "draw", "explain", "write_report"]
 
 _HOME = {
     "Explanation": "explanation",
-    "describe": "describe",
+    "describe": "described",
     "draw": "picture",
     "explain": "explanation",
     "write_report": "report",

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from causewatch.data import format_duration
 from causewatch.errors import SettingError
+from causewatch.explain.changes import offsets
 from causewatch.explain.colours import INK, SOFT
 from causewatch.explain.explanation import Explanation
 from causewatch.explain.frame import arrow_head, draw_arrows
-from causewatch.explain.ranking import Context, Ranking, offsets
+from causewatch.explain.ranking import Context, Ranking
 from causewatch.explain.routes import route
 from causewatch.explain.sheet import FONT, Scale, Sheet, text_width, two_lines
 from causewatch.explain.view import Arrow, clean

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from causewatch.data import Clock
 from causewatch.errors import SettingError
-from causewatch.explain.ranking import AT_LIMIT, Context, Ranking, confidences, rank
-from causewatch.explain.sentence import Change, cannot_tell, change_of, headline
+from causewatch.explain.changes import Change, change_of
+from causewatch.explain.checks import Check, checks_of
+from causewatch.explain.ranking import Context, Ranking, confidences, rank
+from causewatch.explain.sentence import cannot_tell, headline
 from causewatch.model.normal import NormalModel
 from causewatch.monitor.alarms import Alarm, BrokenLink, Cause
 from causewatch.monitor.course import Course
@@ -23,12 +25,6 @@ Floats = NDArray[np.float64]
 
 SURE = 0.5
 """Below this confidence of the best cause it is said that the origin cannot be told."""
-TOGETHER = 0.8
-"""Two signals that have this confidence together, each with strong evidence, changed both."""
-COMPANION = 0.25
-"""The confidence that the second of them needs."""
-STRONG = 2.0
-"""Evidence, in units of its limit, that is strong."""
 MOST_CAUSES = 10
 LEAST_CONFIDENCE = 0.01
 MOVED = 2.0
@@ -44,8 +40,9 @@ class Explanation:
     alarm
         Which one.
     causes
-        Signals where the trouble may have started, best first, each with a score (about the
-        log-likelihood it explains) and a confidence from 0 to 1.
+        Signals where the trouble may have started, best first, each with a score (its evidence in
+        units of its limit; what comes after the raise counts a quarter) and a confidence from 0 to
+        1.
     abstained
         Whether the origin cannot be told; the causes are then candidates only.
     broken_links
@@ -56,7 +53,9 @@ class Explanation:
         Signals that the model does not watch, but that are known to act on one in trouble which
         nothing else explains; best first, with score and confidence as `causes` have.
     changes
-        What happened to the signals that the headline names.
+        What happened to the signal that the headline names; empty if it abstains.
+    checks
+        What to look at next: signals whose readings would tell the candidates apart.
     headline
         One sentence for people.
     published_ranking
@@ -77,6 +76,7 @@ class Explanation:
     context: Context | None = field(default=None, repr=False)
     ranking: Ranking | None = field(default=None, repr=False)
     unwatched: tuple[Cause, ...] = ()
+    checks: tuple[Check, ...] = ()
 
     @property
     def suspects(self) -> tuple[Cause, ...]:
@@ -92,6 +92,7 @@ class Explanation:
             "broken_links": [link.to_dict() for link in self.broken_links],
             "unwatched": [cause.to_dict() for cause in self.unwatched],
             "consequences": list(self.consequences),
+            "checks": [check.to_dict() for check in self.checks],
             "published_ranking": [
                 {"signal": name, "score": score} for name, score in self.published_ranking
             ],
@@ -157,11 +158,11 @@ def explain(
     causes = tuple(
         Cause(course.signals[k], float(ranking.total[k]), float(share[k])) for k in order
     )
-    named = _named(ranking, share, order)
+    named = [k for k in order[:1] if share[k] >= SURE]
     changes = tuple(change_of(course, context, ranking, k, links) for k in named)
     follow = _consequences(course, context, ranking, named)
     if named:
-        sentence = headline(changes, follow, context)
+        sentence = headline(changes[0], follow, context)
     else:
         both = sorted((*causes[:3], *unwatched), key=lambda one: -one.score)
         names = [one.signal for one in both[:3]]
@@ -179,6 +180,7 @@ def explain(
         context=context,
         ranking=ranking,
         unwatched=tuple(sorted(unwatched, key=lambda one: -one.score)),
+        checks=checks_of(course, context, ranking, order),
     )
 
 
@@ -204,7 +206,9 @@ def context_of(model: NormalModel) -> Context:
         scale=np.array([model.scale[name] for name in names]),
         every=model.preprocessing.every,
         clock=clock,
-        spikes=_spikes(model),
+        low=model.watching.habits.low,
+        high=model.watching.habits.high,
+        longest_still=model.watching.habits.longest_still,
         labels={name: said for name in names if (said := known.label_of(name))},
         units={name: said for name in names if (said := known.unit_of(name))},
         twins={
@@ -217,29 +221,6 @@ def context_of(model: NormalModel) -> Context:
         causes=causes,
         unwatched=unwatched,
     )
-
-
-def _spikes(model: NormalModel) -> Floats:
-    """The innovation of each signal that is evidence 1 by itself."""
-    limits = model.watching.limits
-    if limits is None or 1 not in limits.settings.means:
-        return np.full(len(model.signals), np.inf)
-    alone = limits.statistics[limits.settings.means.index(1)]
-    return np.asarray(alone * model.watching.factor)
-
-
-def _named(ranking: Ranking, share: Floats, order: Sequence[int]) -> list[int]:
-    """The columns where trouble starts; none if that cannot be told."""
-    if not order:
-        return []
-    pair = order[:2]
-    both = len(pair) == 2 and float(share[pair].sum()) >= TOGETHER
-    strong = all(ranking.own[k] >= AT_LIMIT * STRONG**2 for k in pair)
-    # One that explains much of the other is its origin, not its companion.
-    apart = both and all(ranking.explained.get((a, b), 0.0) < 0.5 for a, b in (pair, pair[::-1]))
-    if both and strong and apart and share[pair[1]] > COMPANION:
-        return list(pair)
-    return [order[0]] if share[order[0]] >= SURE else []
 
 
 def _consequences(
@@ -295,12 +276,10 @@ def _without_course(
 ) -> Explanation:
     """From the largest evidence alone: what is left when the ticks are gone."""
     evidence = np.array([value or 0.0 for value in alarm.signals.values()])
-    share = confidences(np.maximum(evidence, 0.0) ** 2)
+    share = confidences(np.maximum(evidence, 0.0))
     order = np.argsort(-evidence, kind="stable")[:MOST_CAUSES].tolist()
     names = list(alarm.signals)
-    causes = tuple(
-        Cause(names[k], float(AT_LIMIT * evidence[k] ** 2), float(share[k])) for k in order
-    )
+    causes = tuple(Cause(names[k], float(evidence[k]), float(share[k])) for k in order)
     listed = ", ".join(names[k] for k in order[:3]) or "none is known"
     said = f"The plant left its normal behaviour; signals concerned: {listed}."
     return Explanation(alarm, causes, True, links, (), (), said[:200], paper)

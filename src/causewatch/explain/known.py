@@ -7,9 +7,10 @@ rules are those that an engineer uses with the drawing of a plant in hand:
 - A signal in trouble, one of whose causes got into trouble before it or at the same time, is a
   consequence. The further down the chain it is, the less it keeps of its own weight; the rest goes
   to its causes. It keeps some, because a second fault may sit there.
-- A signal without a mechanism has left its range, and no cause of it is in trouble: then a cause
-  that changed its value just before, or one that is not recorded, is a suspect. (For a signal with
-  a mechanism this rule is not needed: its innovation is judged by what its causes did.)
+- A signal without a mechanism has left its range, and no cause of it is in trouble: then its causes
+  are suspects, in proportion to their evidence, though that is below the limit, and those that are
+  not recorded. (For a signal with a mechanism this rule is not needed: its innovation is judged by
+  what its causes did.)
 """
 
 from __future__ import annotations
@@ -23,22 +24,21 @@ __all__ = ["follow_known"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
 Causes = Mapping[int, tuple[int, ...]]
 
-TROUBLE = 6.0
-"""Weight from which on a signal is in trouble: that of evidence at its limit."""
 KEPT = 0.5
 """What a consequence keeps of its own weight, for each step it is away from the origin."""
 SLACK = 1
 """Ticks by which a cause may seem later than its effect: stamps and averages blur the order."""
-JUST_BEFORE = 5
-"""Ticks before an effect in which a change of value makes a quiet cause a suspect."""
+ABSENT = 0.5
+"""What speaks for a cause that is not recorded, in units of the limit."""
 
 
 def follow_known(
     weight: Floats,
+    trouble: Bools,
     onset: Ints,
-    values: Floats,
     causes: Causes,
     unwatched: Mapping[int, tuple[str, ...]],
     linked: int,
@@ -48,11 +48,11 @@ def follow_known(
     Parameters
     ----------
     weight
-        What each signal explains so far.
+        What speaks for each signal so far.
+    trouble
+        Which signals are above their limit.
     onset
         Tick at which the trouble of each began.
-    values
-        Ticks × signals.
     causes
         By signal: the signals known to act on it.
     unwatched
@@ -63,7 +63,7 @@ def follow_known(
     upstream: dict[str, float] = {}
     if not causes and not unwatched:
         return weight, upstream
-    blamed = _blamed(weight, onset, causes)
+    blamed = _blamed(trouble, onset, causes)
     depth = _depths(len(weight), blamed)
     carried = weight.copy()
     # The far end of a chain first, so that everything on it arrives at the origin.
@@ -75,30 +75,30 @@ def follow_known(
         carried[nearer] += (carried[column] - kept) * weight[nearer] / weight[nearer].sum()
         carried[column] = kept
     for column in range(linked, len(weight)):
-        if weight[column] < TROUBLE or depth[column] > 0:
+        if not trouble[column] or depth[column] > 0:
             continue
-        quiet = _changed_before(int(onset[column]), values, causes.get(column, ()))
+        known = [cause for cause in causes.get(column, ()) if not trouble[cause]]
         absent = unwatched.get(column, ())
-        if not quiet and not absent:
+        shares = weight[known]
+        total = float(shares.sum()) + ABSENT * len(absent)
+        if total <= 0.0:
             continue
-        share = (1.0 - KEPT) * carried[column] / (len(quiet) + len(absent))
-        carried[column] *= KEPT
-        carried[quiet] += share
+        given = (1.0 - KEPT) * carried[column]
+        carried[column] -= given
+        carried[known] += given * (shares / total)
         for name in absent:
-            upstream[name] = upstream.get(name, 0.0) + float(share)
+            upstream[name] = upstream.get(name, 0.0) + given * (ABSENT / total)
     return carried, upstream
 
 
-def _blamed(weight: Floats, onset: Ints, causes: Causes) -> dict[int, list[int]]:
+def _blamed(trouble: Bools, onset: Ints, causes: Causes) -> dict[int, list[int]]:
     """By signal in trouble: its causes that were in trouble by then."""
     blamed = {}
     for column, known in causes.items():
-        if weight[column] < TROUBLE:
+        if not trouble[column]:
             continue
         found = [
-            cause
-            for cause in known
-            if weight[cause] >= TROUBLE and onset[cause] <= onset[column] + SLACK
+            cause for cause in known if trouble[cause] and onset[cause] <= onset[column] + SLACK
         ]
         if found:
             blamed[column] = found
@@ -121,9 +121,3 @@ def _depths(signals: int, blamed: Mapping[int, Sequence[int]]) -> Ints:
             return depth
         depth[list(found)] = step
         reached |= found
-
-
-def _changed_before(at: int, values: Floats, causes: Sequence[int]) -> list[int]:
-    """The causes that changed their value just before the tick `at`, or within the slack after."""
-    rows = values[max(0, at - JUST_BEFORE) : at + SLACK + 1]
-    return [cause for cause in causes if len(rows) and np.ptp(rows[:, cause]) > 0]

@@ -88,6 +88,7 @@ def report(explanation: Explanation, home: str | None = None) -> str:
             if place == 0 or cause.confidence >= LEAST_SHOWN
         ],
         consequences=[_label(name, context) for name in explanation.consequences[:MOST_LISTED]],
+        checks=[check.text for check in explanation.checks],
         charts=[
             {"svg": Markup(for_page(svg)), "caption": caption}
             for svg, caption in _charts(explanation)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.data import format_duration
 from causewatch.detectors.habits import NormalHabits, unchanged
 from causewatch.errors import SettingError, UnknownNameError
 
@@ -88,6 +89,8 @@ class HealthWatch:
         Rows that make a tick if none is missing: the length of a tick by the interval of the rows.
     frozen
         Whether standing still is a matter of health; the default detector takes it for evidence.
+    every
+        Length of a tick in seconds, for sentences.
     """
 
     def __init__(
@@ -98,8 +101,10 @@ class HealthWatch:
         hold: int,
         rows_expected: float = 1.0,
         frozen: bool = True,
+        every: float = 1.0,
     ) -> None:
         self._columns = tuple(columns)
+        self._every = every
         self._index = {name: k for k, name in enumerate(self._columns)}
         size = len(self._columns)
         if len(habits.low) != size:
@@ -267,13 +272,14 @@ class HealthWatch:
             return f"{name} sends no value."
         if state == "stale":
             return (
-                f"{name} has sent no value for {self._age[column]} ticks; its last one is held for"
-                f" at most {self._hold}."
+                f"{name} has sent no value for {self._lasting(self._age[column])}; its last one is"
+                f" held for at most {self._lasting(self._hold)}."
             )
         if state == "frozen":
             return (
-                f"{name} has stood still at {value:.6g} for {self._run[column]} ticks; in normal"
-                f" operation it did so for at most {habits.longest_still[column]}."
+                f"{name} has stood still at {value:.6g} for {self._lasting(self._run[column])}; in"
+                f" normal operation it did so for at most"
+                f" {self._lasting(habits.longest_still[column])}."
             )
         if state == "out_of_range":
             return (
@@ -283,6 +289,10 @@ class HealthWatch:
         if state == "unlike":
             return self._unlike_since[name][1]
         return f"{name} is well again."
+
+    def _lasting(self, ticks: float) -> str:
+        """So many ticks, as people say it."""
+        return format_duration(float(ticks) * self._every)
 
     def mark_unlike(self, signal: str, since: int, detail: str) -> list[HealthChange]:
         """Say that a signal is not as learnt; it shows unless something worse holds for it."""

@@ -126,6 +126,7 @@ class Monitor:
             hold=model.preprocessing.hold,
             rows_expected=model.preprocessing.every / model.interval,
             frozen=settings is None,
+            every=model.preprocessing.every,
         )
         self._policy = AlarmPolicy(
             self.settings,
@@ -444,6 +445,10 @@ class Monitor:
                 course=self._opening(alarm),
                 model=self.model,
             )
+        else:
+            health = next((self._health.now.get(name) for name in alarm.signals), None)
+            if health is not None and health.state == alarm.problem:
+                alarm = replace(alarm, headline=health.detail)
         return alarm if self._describe is None else self._describe(alarm)
 
     def _opening(self, alarm: Alarm) -> Course:

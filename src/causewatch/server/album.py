@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.errors import CausewatchError
-from causewatch.explain.describe import with_beginning
+from causewatch.explain.described import with_beginning
 from causewatch.model import NormalModel
 from causewatch.monitor import Alarm
 from causewatch.monitor.alarms import Event

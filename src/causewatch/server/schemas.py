@@ -228,6 +228,7 @@ class Told(_Body):
     broken_links: list[Broken]
     unwatched: list[Cause]
     consequences: list[str]
+    checks: list[dict[str, Any]] = Field(description="What to look at next.")
     published_ranking: list[dict[str, Any]]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from causewatch.errors import CausewatchError
-from causewatch.explain.describe import with_beginning
+from causewatch.explain.described import with_beginning
 from causewatch.explain.report import write_report
 from causewatch.model import NormalModel
 from causewatch.monitor import Alarm

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from causewatch.errors import ModelFileError, SettingError, shorten
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.model import NormalModel, load
 from causewatch.monitor import Monitor
 from causewatch.monitor.state import WRONG_PARTS

@@ -194,7 +194,7 @@ def test_the_live_view(learnt, tmp_path):
     screen = Console(file=out, width=110, markup=False, force_terminal=True, color_system=None)
     watched = demo_run.watch_test(learnt, test, paths, 0.0, True, screen)
     text = out.getvalue()
-    for words in ("LIT101", "Score", "attack begins", "the watch does not know", "P102, constant"):
+    for words in ("LIT101", "Score", "attack begins", "the watch does not know", "P102 was"):
         assert words in text
     assert watched.outcome.detected == 1
 

@@ -13,11 +13,10 @@ from causewatch.explain.explanation import context_of, explain
 from causewatch.explain.known import follow_known
 
 
-def followed(weight, onset, causes, unwatched=None, values=None, linked=0):
+def followed(weight, onset, causes, unwatched=None, linked=0):
     weight = np.array(weight, dtype=float)
-    values = np.zeros((20, len(weight))) if values is None else values
     onset = np.array(onset, dtype=np.intp)
-    return follow_known(weight, onset, values, causes, unwatched or {}, linked)
+    return follow_known(weight, weight >= 6.0, onset, causes, unwatched or {}, linked)
 
 
 def test_nothing_known_changes_nothing():
@@ -45,12 +44,9 @@ def test_a_cause_that_is_well_explains_nothing_of_a_mechanism():
     assert weight.tolist() == [1.0, 100.0]
 
 
-def test_a_quiet_cause_that_changed_just_before_is_a_suspect():
-    values = np.zeros((20, 3))
-    values[9:, 0] = 1.0
-    values[:2, 1] = 1.0  # changed long before
-    weight, _ = followed([0.0, 0.0, 100.0], [0, 0, 10], {2: (0, 1)}, values=values)
-    assert weight.tolist() == [50.0, 0.0, 50.0]
+def test_causes_that_are_well_are_suspects_in_proportion_to_their_evidence():
+    weight, _ = followed([3.0, 1.0, 100.0], [0, 0, 10], {2: (0, 1)})
+    assert weight.tolist() == [3.0 + 37.5, 1.0 + 12.5, 50.0]
 
 
 def test_a_cause_that_nobody_records_is_a_suspect_only_if_no_other_explains_it():
@@ -90,8 +86,7 @@ def test_an_explanation_names_what_nobody_records_apart_from_its_causes():
     assert told.abstained
     assert "Pressure" in told.headline
     assert told.to_dict()["unwatched"][0]["signal"] == "Pressure"
-    total = sum(one.confidence for one in told.suspects)
-    assert total == pytest.approx(1.0, abs=0.1)
+    assert 0.9 < sum(one.confidence for one in told.suspects) < 1.0
     assert explain(alarm(ONSET), context=context(), course=seen).unwatched == ()
 
 

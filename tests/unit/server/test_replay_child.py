@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from causewatch.cli import main
 from causewatch.errors import SettingError, UnknownNameError
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.model import load
 from causewatch.monitor import AlarmSettings, Monitor
 from causewatch.server.replays.child import MOST_ALARMS, replay

@@ -13,7 +13,7 @@ import pytest
 
 import causewatch as cw
 from causewatch.errors import StreamError
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.model import NormalModel
 from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.alarms import Event

@@ -11,7 +11,7 @@ import pytest
 
 import causewatch as cw
 from causewatch.errors import SettingError
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.model import NormalModel
 from causewatch.monitor import Monitor
 from causewatch.simulate import random_system

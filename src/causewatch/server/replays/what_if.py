@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from causewatch.explain.describe import describe
+from causewatch.explain.described import describe
 from causewatch.model import NormalModel
 from causewatch.monitor import AlarmSettings, Monitor
 

@@ -23,6 +23,7 @@ export function causesSection(alarm, explanation) {
   const causes = likely(told.causes).slice(0, MOST_CAUSES);
   const unwatched = told.unwatched ?? [];
   const consequences = told.consequences ?? [];
+  const checks = told.checks ?? [];
   if (alarm.kind === "health" && causes.length === 0) return null;
   return h(
     "section", { class: "panel", "aria-labelledby": "causes-title" },
@@ -46,6 +47,10 @@ export function causesSection(alarm, explanation) {
       ? h("p", { class: "follows" }, "What follows: ",
         listed(consequences.slice(0, MOST_LISTED).map((name) => signalLink(name, alarm.id))),
         consequences.length > MOST_LISTED ? ` and ${consequences.length - MOST_LISTED} more` : "", ".")
+      : null,
+    checks.length > 0
+      ? [h("h3", null, "What to look at next"),
+        h("ul", { class: "checks" }, checks.map((check) => h("li", null, check.text)))]
       : null,
   );
 }

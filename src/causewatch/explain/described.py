@@ -30,6 +30,8 @@ def describe(alarm: Alarm) -> Alarm:
     beginning can no longer be seen.
     """
     if alarm.kind == "health":
+        if alarm.headline:
+            return alarm
         said = HEALTH.get(alarm.problem or "", f"{{}}: {alarm.problem}.")
         return replace(alarm, headline=said.format(listing(alarm.signals, most=3)))
     course = alarm.course

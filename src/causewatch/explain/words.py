@@ -1,0 +1,75 @@
+"""Names, numbers and times as sentences about alarms show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from causewatch.data import format_moment
+from causewatch.errors import shorten
+from causewatch.explain.ranking import Context
+from causewatch.explain.view import clean
+
+__all__ = ["moment", "name_of", "names_of", "number", "numbers", "quantity"]
+
+LONGEST_NAME = 40
+
+
+def name_of(name: str, context: Context) -> str:
+    """What people call a signal; without characters that would turn the sentence round."""
+    return shorten(clean(context.labels.get(name, name)), LONGEST_NAME)
+
+
+def names_of(names: Sequence[str], word: str, context: Context, most: int = 4) -> str:
+    """Names in a row, with a word before the last; further ones are counted."""
+    shown = [name_of(name, context) for name in names]
+    if len(shown) > most:
+        return f"{', '.join(shown[:most])} {word} {len(shown) - most} more"
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{', '.join(shown[:-1])} {word} {shown[-1]}"
+
+
+def moment(time: int, context: Context) -> str:
+    """A time with its date, as exact as ticks are."""
+    return format_moment(time, context.clock, context.every)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """So many significant digits, one more before the point, without an exponent if possible.
+
+    >>> number(0.03456), number(12.0), number(379593.4), number(1.39e6)
+    ('0.0346', '12', '379600', '1,390,000')
+    """
+    if value == 0 or not np.isfinite(value):
+        return f"{value:g}".replace("-", "−")
+    size = int(np.floor(np.log10(abs(value))))
+    if not -4 <= size < 12:
+        return f"{value:.{digits}g}".replace("-", "−")
+    places = digits - 1 - size
+    if places < 0:
+        places = min(0, digits - size)
+    text = f"{round(value, places):{',' if size >= 6 else ''}.{max(0, places)}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+
+
+def numbers(*values: float) -> list[str]:
+    """Several numbers, with as many digits as it takes to tell them apart."""
+    apart = len(set(values))
+    for digits in (3, 6, 9, 12, 15):
+        texts = [number(value, digits) for value in values]
+        if len(set(texts)) == apart:
+            break
+    return texts
+
+
+def quantity(value: float, signal: str, context: Context) -> str:
+    """A number with its unit, where that is known."""
+    return with_unit(number(value), signal, context)
+
+
+def with_unit(text: str, signal: str, context: Context) -> str:
+    """A number as text with the unit of the signal, where that is known."""
+    unit = clean(context.units.get(signal, ""))
+    return f"{text} {unit}" if unit else text
