@@ -108,7 +108,7 @@ def test_silence_in_the_history(silent: Any, look: Callable[..., Any]) -> None:
     expect(row.locator(".cell-lasted")).to_have_text("–")
     page.locator("a.alarm-bar").hover()
     expect(page.locator(".timeline-note")).to_have_text(
-        re.compile(r"^Stream health, .*: No rows come\. State: on\.$")
+        re.compile(r"^Stream health, .*: No rows have come .*\. State: on\.$")
     )
     window.go(page, f"/alarm/{silent.alarm}")
     expect(page.locator(".standing")).to_have_text(DETAIL)

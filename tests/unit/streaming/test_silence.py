@@ -67,11 +67,8 @@ def test_silence_is_an_alarm_until_rows_come(model: NormalModel) -> None:
     raised, cleared = run(model, halt=9, after=60.0)
     assert (raised["event"], cleared["event"]) == ("raised", "cleared")
     assert raised["id"] == cleared["id"]
-    assert (raised["kind"], raised["problem"], raised["headline"]) == (
-        "health",
-        "silent",
-        "No rows come.",
-    )
+    assert (raised["kind"], raised["problem"]) == ("health", "silent")
+    assert raised["headline"].startswith("No rows have come from memory since ")
     assert raised["signals"] == {"(stream)": None}
     # To the stream its time stands still while nothing comes.
     assert raised["raised_at"] == raised["onset"] == f"row {PART - 1}"
