@@ -1,6 +1,6 @@
-"""Writes what in the documentation is generated: `cli.md`, `api.md` and the picture in the README.
+"""Writes what in the documentation is generated: `cli.md`, `api.md`, `sentences.md`, a picture.
 
-Run by ``make docs``; tests compare `cli.md` and `api.md` with what the program says.
+Run by ``make docs``; tests compare the pages with what the program says.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
+
+from sentence_page import sentences_page
 
 HERE = Path(__file__).parent
 COMMANDS = (
@@ -150,4 +152,5 @@ def picture() -> None:
 if __name__ == "__main__":
     (HERE / "cli.md").write_text(cli_page(), encoding="utf-8")
     (HERE / "api.md").write_text(api_page(), encoding="utf-8")
+    (HERE / "sentences.md").write_text(sentences_page(), encoding="utf-8")
     picture()

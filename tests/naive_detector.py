@@ -1,21 +1,26 @@
 """A slow, obvious twin of the default detector: one signal, one statistic, one number at a time.
 
 Written from the rules at the top of `causewatch.detectors.innovation`, `statistics`, `guards` and
-`lifts`, without their arrays. The numbers that make it up (where clips lie, how long memories are,
-what leans, what lifts) are repeated here: a change of one of them should be noticed.
+`lifts`, without their arrays. The numbers that make it up (where memories are cut, how long they
+are, what leans, what widens, what lifts) are repeated here: a change of one of them should be
+noticed.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 
 NAN = math.nan
 MEANS, SQUARES = (1, 8), (8,)
-CLIP, SQUARE_CLIP, CAUSE_CLIP, LEANS, ROUNDING = 20.0, 80.0, 8.0, 0.5, 1e-12
+CLIP, CUT, WIDEST = 9.0, 3.0, 2.0
+CAUSE_CLIP, LEANS, ROUNDING = 8.0, 0.5, 1e-12
+LARGEST = math.sqrt(sys.float_info.max)
 ACCEPT, STILL_MOST = 16, 2.0
 OUTSIDE, OUTSIDE_LEAST, APART, FARTHEST = 0.5, 5e-4, 0.05, 1e12
-HOURS, TICKS, RAISE, LEAK, OVER, MOST, COMPANY = 4.0, 500.0, 0.25, 1 / 24, 1.3, 2.0, 1
-QUIET, QUIET_SHARE = 6, 1 / 60
+HOURS, TICKS, RAISE, LEAK, FADE = 4.0, 500.0, 0.25, 1 / 3, 1 / 24
+OVER, MOST, COMPANY = 1.3, 2.0, 1
+QUIET, QUIET_SHARE = 6, 1 / 30
 
 
 def between(value, most):
@@ -30,9 +35,9 @@ def median(numbers):
 
 
 class NaiveDetector:
-    """Judges ticks as `InnovationDetector` does."""
+    """Judges ticks as `InnovationDetector` does, or as the first run of a calibration does."""
 
-    def __init__(self, equations, limits):
+    def __init__(self, equations, limits, calibrating=False):
         self.signals = range(equations.signals)
         self.links = [
             (int(i), int(j), int(lag), float(c))
@@ -50,15 +55,27 @@ class NaiveDetector:
         self.scale = [float(x) for x in limits.scale]
         self.limit = limits.statistics.tolist()
         assert len(self.limit) == len(MEANS) + len(SQUARES) + 1
+        self.mean_cut, self.square_cut = {}, {}
+        for row, memory in enumerate(MEANS):
+            for j in self.signals:
+                most = CLIP if calibrating else CUT * self.limit[row][j]
+                self.mean_cut[memory, j] = most if memory > 1 else math.inf
+        for row, memory in enumerate(SQUARES, len(MEANS)):
+            for j in self.signals:
+                most = CLIP**2 if calibrating else CUT * self.limit[row][j] ** 2
+                self.square_cut[memory, j] = most
+        self.low, self.high = limits.low.tolist(), limits.high.tolist()
         self.stands = [math.isfinite(limit) for limit in self.limit[-1]]
         self.usual = max(limits.moving, 1.0)
         self.shift = [0.0 for _ in self.signals]
         self.lately = []  # innovations, oldest first
+        self.shown = []  # values, oldest first, NaN where missing
         self.begin()
 
     def begin(self):
         """Forget everything but what operators called normal."""
         self.past = []  # rows, newest first: by signal, value and whether it stands in for one
+        self.beyond = []  # rows, newest first: how far each signal was beyond its range
         self.mean = {(memory, j): 0.0 for memory in MEANS for j in self.signals}
         self.square = {(memory, j): 1.0 for memory in SQUARES for j in self.signals}
         self.still = [0.0 for _ in self.signals]
@@ -81,6 +98,23 @@ class NaiveDetector:
             certain = certain and not (missing and self.leans(link))
         return total, certain
 
+    def outside(self, j, value):
+        """How far a value is beyond where the signal was in normal operation."""
+        if value < self.low[j]:
+            return min(self.low[j] - value, LARGEST)
+        if value > self.high[j]:
+            return min(value - self.high[j], LARGEST)
+        return 0.0  # within it, missing, or of a signal that was never seen
+
+    def widening(self, j):
+        """How many times its spread a mechanism is taken to have where its causes are by now."""
+        added = [
+            coefficient * self.beyond[lag][source] / self.spread[j]
+            for source, target, lag, coefficient in self.links
+            if target == j and source != j and lag < len(self.beyond)
+        ]
+        return min(math.hypot(1.0, *added), WIDEST)
+
     def instead(self, j, expected):
         """What stands in for a missing value: what its causes say, within the usual."""
         if math.isnan(expected):
@@ -99,6 +133,7 @@ class NaiveDetector:
             for j in self.signals
         ]
         self.past.insert(0, row)
+        self.beyond.insert(0, [self.outside(j, bare[j][0]) for j in self.signals])
         expected, innovation = [], []
         for j in self.signals:
             total, certain = self.expect(j, self.past)
@@ -107,6 +142,8 @@ class NaiveDetector:
             innovation.append(left if certain and math.isfinite(left) else NAN)
         self.innovation = innovation
         self.lately.append(innovation)
+        self.shown.append([value for value, _ in bare])
+        self.taken = [innovation[j] / self.widening(j) for j in self.signals]
         shown = [math.isfinite(values[j]) and (fresh is None or fresh[j]) for j in self.signals]
         self.sizes = [
             *([self.mean_of(memory, j) for j in self.signals] for memory in MEANS),
@@ -125,17 +162,17 @@ class NaiveDetector:
             size[j] / limit[j] if math.isfinite(limit[j]) else 0.0
             for size, limit in zip(self.sizes, self.limit, strict=True)
         ]
-        return max(*ratios[:-1], min(ratios[-1], STILL_MOST))
+        return min(max(*ratios[:-1], min(ratios[-1], STILL_MOST)), LARGEST)
 
     def mean_of(self, memory, j):
-        if math.isfinite(self.innovation[j]):
-            left = between(self.innovation[j], CLIP)
-            self.mean[memory, j] += (left - self.mean[memory, j]) / memory
+        if math.isfinite(self.taken[j]):
+            left = between(self.taken[j], self.mean_cut[memory, j])
+            self.mean[memory, j] = self.mean[memory, j] * (1 - 1 / memory) + left / memory
         return abs(self.mean[memory, j])
 
     def square_of(self, memory, j):
-        if math.isfinite(self.innovation[j]):
-            square = min(between(self.innovation[j], CLIP) ** 2, SQUARE_CLIP)
+        if math.isfinite(self.taken[j]):
+            square = min(self.taken[j] * self.taken[j], self.square_cut[memory, j])
             self.square[memory, j] += (square - self.square[memory, j]) / memory
         return math.sqrt(self.square[memory, j])
 
@@ -168,6 +205,11 @@ class NaiveDetector:
             self.shift[j] += median(seen) * self.spread[j]
             moved = median(seen)
             self.lately = [[*row[:j], row[j] - moved, *row[j + 1 :]] for row in self.lately]
+        for row in self.shown[-ACCEPT:]:
+            if row[j] < self.low[j]:
+                self.low[j] = row[j]
+            if row[j] > self.high[j]:
+                self.high[j] = row[j]
         for memory in MEANS:
             self.mean[memory, j] = 0.0
         for memory in SQUARES:
@@ -204,7 +246,7 @@ class NaiveGuard:
 
 
 class NaiveLifts:
-    """Lifts the limits of signals that are loud alone for long, or again and again."""
+    """Lifts the limits of signals that are loud alone for long, or raise again and again."""
 
     def __init__(self, equations, guarded, every):
         self.model = equations.signals
@@ -226,19 +268,20 @@ class NaiveLifts:
         loud = {j for j in self.signals if heights[j] > 1.0}
         full = set()
         for j in self.signals:
+            if not evidence[j] > 1.0:
+                self.lift[j] = max(1.0, self.lift[j] * math.exp(-FADE / self.capacity))
             if j not in loud:
                 self.quiet[j] += 1
                 self.level[j] = max(0.0, self.level[j] - LEAK)
-                self.lift[j] = max(1.0, self.lift[j] * math.exp(-LEAK / self.capacity))
                 if self.level[j] == 0.0:
                     self.peak[j] = 0.0
                 continue
-            if not (loud - {j}) & self.near[j] and len(loud) - 1 <= COMPANY:
-                self.level[j] += 1
-                if self.quiet[j] > self.apart:
-                    self.level[j] += RAISE * self.capacity
-                self.peak[j] = max(self.peak[j], evidence[j])
+            alone = not (loud - {j}) & self.near[j] and len(loud) - 1 <= COMPANY
+            raised = self.quiet[j] > self.apart
+            self.level[j] += (1 if alone else 0) + (RAISE * self.capacity if raised else 0)
             self.quiet[j] = 0
+            if self.level[j] > 0.0:
+                self.peak[j] = max(self.peak[j], evidence[j])
             if self.level[j] >= self.capacity:
                 full.add(j)
                 lifted = OVER * self.peak[j]

@@ -75,6 +75,8 @@ _DEFAULT: dict[str, Callable[[], Detector]] = {
     "standstill": _default(standstill=False),
     "guards": _default(guards=False),
     "lifts": _default(lifts=False),
+    "cut memories": _default(memory_cut=1e6),
+    "widened spreads": _default(widen_most=1.0),
     "own alarms": lambda: Default(settings=AlarmSettings(join_within=100_000)),
     "other signals": lambda: Default(method=_OwnLinks()),
 }

@@ -8,12 +8,15 @@ import importlib.util
 import pkgutil
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer.main
 
 import causewatch
 from causewatch.cli.app import build
+from causewatch.explain.changes import ChangeKind
+from causewatch.explain.described import HEALTH
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = Path(causewatch.__file__).parent
@@ -112,8 +115,23 @@ def test_every_option_is_in_the_command_reference():
                 assert any(name in text for name in parameter.opts), (path, parameter.opts)
 
 
-def test_the_page_about_the_interface_is_what_the_dashboard_says():
-    spec = importlib.util.spec_from_file_location("make_docs", DOCS / "generate.py")
+def made_by(file):
+    """A script of the documentation, to ask for its pages."""
+    spec = importlib.util.spec_from_file_location(Path(file).stem, DOCS / file)
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
+    return made
+
+
+def test_the_page_about_the_interface_is_what_the_dashboard_says(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    made = made_by("generate.py")
     assert (DOCS / "api.md").read_text(encoding="utf-8") == made.api_page(), "run make docs"
+
+
+def test_every_sentence_of_an_alarm_is_in_the_catalogue():
+    made = made_by("sentence_page.py")
+    page = (DOCS / "sentences.md").read_text(encoding="utf-8")
+    assert page == made.sentences_page(), "run make docs"
+    assert {entry.kind for entry in made.ENTRIES} == set(get_args(ChangeKind))
+    assert set(made.HEALTH) == set(HEALTH)

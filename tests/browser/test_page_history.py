@@ -29,7 +29,7 @@ def test_filters_live_in_the_address_and_bars_lead_on(story: Any, look: Callable
     expect(rows(page)).to_have_count(1)
     expect(rows(page).first).to_contain_text("cleared")
     page.locator("select[name=on]").select_option("")
-    page.get_by_role("searchbox", name="Text").fill("T02 reads")
+    page.get_by_role("searchbox", name="Text").fill("T02 rose to")
     expect(page).to_have_url(re.compile(r"text=T02"))
     expect(rows(page)).to_have_count(1)
     page.locator("select[name=kind]").select_option("health")

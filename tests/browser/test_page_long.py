@@ -131,7 +131,7 @@ def test_another_recording_is_held_against_the_model(
     expect(page.locator("ul.replays li")).to_contain_text("done")
     expect(page).to_have_url(re.compile("replay="))
     result = page.locator("#tab-panel")
-    expect(result).to_contain_text("T02 reads")
+    expect(result).to_contain_text("T02 rose to")
     expect(result.locator("canvas").first).to_be_visible()
     # A file that is none is told as such.
     (tmp_path / "empty.csv").write_text("nothing\n", encoding="utf-8")

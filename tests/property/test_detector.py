@@ -172,6 +172,8 @@ def test_signals_in_another_order_give_the_same_in_that_order(stream, order, gua
         statistics=limits.statistics[:, order],
         centre=limits.centre[order],
         scale=limits.scale[order],
+        low=limits.low[order],
+        high=limits.high[order],
     )
     ranges = GuardRanges(LOW[guarded], HIGH[guarded])
     columns = [*order, *(SIGNALS + k for k in guarded)]
@@ -181,6 +183,39 @@ def test_signals_in_another_order_give_the_same_in_that_order(stream, order, gua
         assert_allclose(both[0], every[columns], rtol=1e-9, atol=1e-11)
         assert_allclose(both[1], heights[columns], rtol=1e-9, atol=1e-11)
         assert_allclose(known, expected[order], rtol=1e-9, atol=1e-11)
+
+
+@settings(max_examples=25)
+@given(streams())
+def test_causes_beyond_their_range_at_most_halve_what_a_tick_counts_and_change_nothing_else(stream):
+    rows, new = stream
+    limits = learnt()
+    nowhere = np.full(SIGNALS, np.nan)
+    ranged = InnovationDetector(EQUATIONS, limits)
+    plain = InnovationDetector(EQUATIONS, replace(limits, low=nowhere, high=nowhere))
+    for row, begins in zip(rows[:, :SIGNALS], new.tolist(), strict=True):
+        evidence, other = ranged.update(row, begins), plain.update(row, begins)
+        assert evidence.expected.tobytes() == other.expected.tobytes()
+        assert ranged.innovation.tobytes() == plain.innovation.tobytes()
+        known = np.isfinite(ranged.innovation)
+        assert (ranged.sizes[0] <= plain.sizes[0])[known].all()
+        assert (ranged.sizes[0] >= plain.sizes[0] / 2.0)[known].all()
+        alone = np.array([True, False, False, True])  # those with no cause but themselves
+        assert_array_equal(ranged.sizes[:, alone], plain.sizes[:, alone])
+        assert_array_equal(ranged.sizes[-1], plain.sizes[-1])
+    assert_array_equal(ranged.links().observed, plain.links().observed)
+
+
+@settings(max_examples=25)
+@given(streams())
+def test_no_memory_is_ever_fuller_than_three_times_its_limit(stream):
+    rows, new = stream
+    limits = learnt()
+    detector = InnovationDetector(EQUATIONS, limits)
+    for row, begins in zip(rows[:, :SIGNALS], new.tolist(), strict=True):
+        detector.update(row, begins)
+        assert (detector.sizes[1] <= 3.0 * limits.statistics[1] * (1 + 1e-12)).all()
+        assert (detector.sizes[2] <= 3.0**0.5 * limits.statistics[2] * (1 + 1e-12)).all()
 
 
 @settings(max_examples=20)
@@ -246,14 +281,20 @@ def test_evidence_is_exactly_one_at_the_limit(row, left, spread):
         1, 1, *np.empty((3, 0), dtype=np.intp), np.empty(0), np.zeros(1), np.full(1, spread)
     )
     table = np.full((4, 1), np.inf)
-    blind = Limits(table, 1.0, np.empty(0), np.zeros(1), np.ones(1), 100.0, 100.0)
+    zero, one = np.zeros(1), np.ones(1)
+    blind = Limits(table, 1.0, np.empty(0), zero, one, -one, one, 100.0, 100.0)
     value = np.full(1, left * spread)
+
+    def after_four(detector):
+        """The score at the last of four equal ticks: of one, a memory takes in less."""
+        return [detector.update(value, tick == 0).score for tick in range(4)][-1]
+
     detector = InnovationDetector(equations, blind)
-    assert detector.update(value, True).score == 0.0
+    assert after_four(detector) == 0.0
     table[row] = detector.sizes[row]
     for factor, above in ((1.0, False), (1.0 - 1e-9, True), (1.0 + 1e-9, False)):
         exact = replace(blind, statistics=factor * table)
-        score = InnovationDetector(equations, exact).update(value, True).score
+        score = after_four(InnovationDetector(equations, exact))
         assert (score == 1.0) == (factor == 1.0)
         assert (score > 1.0) == above
 

@@ -117,27 +117,30 @@ def calibrate(
     settings = settings or DetectorSettings()
     first = normal[0].equations
     mobile, usual = _moving(normal, settings)
-    rows = len(settings.means) + len(settings.squares) + 1
+    # Such that what enters the memories is cut at `clip` in this first run.
+    means = np.full(len(settings.means), settings.clip / settings.memory_cut)
+    squares = np.full(len(settings.squares), settings.clip / np.sqrt(settings.memory_cut))
+    still = np.where(mobile, 1.0, np.inf)
     limits = Limits(
-        statistics=np.where(mobile, np.ones((rows, first.signals)), np.inf),
+        statistics=np.vstack([np.tile(np.append(means, squares)[:, None], first.signals), still]),
         moving=usual,
         links=np.ones(len(first.source)),
         centre=centre,
         scale=scale,
+        low=_over(np.fmin, normal),
+        high=_over(np.fmax, normal),
         false_alarm_every=false_alarm_every,
         supported=sum(len(part) for part in normal) / 2,
         settings=settings,
     )
-    largest = np.zeros((rows, first.signals))
-    stays = np.zeros((2, first.signals))
+    largest = np.zeros_like(limits.statistics)
     for k, part in enumerate(normal):
-        np.maximum(largest, _replayed(part, limits, stays), out=largest)
+        np.maximum(largest, _replayed(part, limits), out=largest)
         tell((k + 1) / (len(normal) + 1))
     asked = false_alarm_every / (usual_every or false_alarm_every)
     margin = max(1.0, settings.margin * asked**settings.margin_growth)
     statistics = np.where(largest > settings.smallest, margin * largest, np.inf)
     longest = np.maximum(margin * largest[-1], settings.still_least)
-    longest = np.maximum(longest, _rare_standstill(stays, limits))
     statistics[-1] = np.where(mobile & settings.standstill, longest, np.inf)
     links = _link_limits(normal, limits, margin)
     tell(1.0)
@@ -190,36 +193,22 @@ def _moving(normal: Sequence[Judged], settings: DetectorSettings) -> tuple[Flags
     return mobile, usual
 
 
-def _replayed(part: Judged, limits: Limits, stays: Floats) -> Floats:
-    """Largest size of each statistic in a part, at ticks at which the signal is judged.
+def _over(extreme: np.ufunc, normal: Sequence[Judged]) -> Floats:
+    """The smallest or largest value of each signal; NaN where it was never seen."""
+    return np.asarray(
+        extreme.reduce([extreme.reduce(rows) for part in normal for rows in part.stretches])
+    )
 
-    `stays` counts how standstills begin and go on.
-    """
+
+def _replayed(part: Judged, limits: Limits) -> Floats:
+    """Largest size of each statistic in a part, at ticks at which the signal is judged."""
     detector = InnovationDetector(part.equations, limits)
     largest = np.zeros_like(limits.statistics)
     for rows in part.stretches:
         for k, row in enumerate(rows):
             judged = np.isfinite(detector.update(row, new_stretch=k == 0).signals)
-            still = detector.sizes[-1]
-            stays[0] += still >= 1.0
-            stays[1] += still >= 2.0
             np.maximum(largest, detector.sizes, out=largest, where=judged)
     return largest
-
-
-def _rare_standstill(stays: Floats, limits: Limits) -> Floats:
-    """How long a standstill of each signal is that comes far more rarely than false alarms may.
-
-    The longest one of a short recording says little; how often a standstill goes on for one more
-    tick says more.
-    """
-    begun, gone_on = stays
-    ticks = max(2.0 * limits.supported, 2.0)
-    ratio = np.clip(gone_on / np.maximum(begun, 1.0), 1.0 / ticks, 1.0 - 1.0 / ticks)
-    begins = np.maximum(begun - gone_on, 1.0) / ticks
-    every = max(limits.false_alarm_every, ticks)
-    rarer = np.maximum(every * begins * limits.settings.still_rarer, 1.0)
-    return np.asarray(1.0 - np.log(rarer) / np.log(ratio))
 
 
 def _link_limits(normal: Sequence[Judged], limits: Limits, margin: float) -> Floats:

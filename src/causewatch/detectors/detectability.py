@@ -17,7 +17,7 @@ Taken for simple: a bias or drift is looked for only in the few mechanisms where
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +26,7 @@ from scipy.special import stdtrit
 
 from causewatch.detectors.equations import Equations
 from causewatch.detectors.limits import Limits
-from causewatch.detectors.statistics import Observed, Statistic, statistics_of
+from causewatch.detectors.statistics import Observed, statistics_of
 from causewatch.errors import SettingError
 
 __all__ = ["WITHIN", "Detectability", "detectability"]
@@ -134,14 +134,14 @@ class _Windows:
 
     def _states(self, starts: Ints) -> Floats:
         """What the statistics hold just before each window."""
-        statistics = _statistics(self.limits, self.equations.signals)
+        statistics = statistics_of(self.limits)[0]
         states = np.empty((len(statistics), len(starts), self.equations.signals))
         window = 0
         for t, row in enumerate(self.innovation):
             if window < len(starts) and t == starts[window]:
                 states[:, window] = [statistic.state for statistic in statistics]
                 window += 1
-            tick = _observed(row, self.limits)
+            tick = _observed(row)
             for statistic in statistics:
                 statistic.step(tick)
         return states
@@ -176,29 +176,23 @@ class _Windows:
         `shift` is by window and tick, or by tick.
         """
         moved = self.innovation[self.ticks, target] + shift
-        statistics = _statistics(self.limits, len(moved))
+        mine = np.repeat(self.limits.statistics[:, [target]], len(moved), axis=1)
+        statistics = statistics_of(replace(self.limits, statistics=mine))[0]
         for statistic, before in zip(statistics, self.before[:, :, target], strict=True):
             statistic.state[:] = before
         allowed = self.limits.statistics[: len(statistics), target]
         passed = np.zeros(len(moved), dtype=np.bool_)
         for innovation in moved.T:
-            tick = _observed(innovation, self.limits)
+            tick = _observed(innovation)
             for statistic, limit in zip(statistics, allowed.tolist(), strict=True):
                 passed |= statistic.step(tick) > limit
         return passed
 
 
-def _statistics(limits: Limits, lanes: int) -> Sequence[Statistic]:
-    """The detector's statistics of innovations, for so many series side by side."""
-    return statistics_of(limits.settings, np.zeros(lanes, dtype=np.bool_), 1.0)[0]
-
-
-def _observed(innovation: Floats, limits: Limits) -> Observed:
+def _observed(innovation: Floats) -> Observed:
     """A tick at which everything is known."""
-    clip = limits.settings.clip
     everything = np.ones(len(innovation), dtype=np.bool_)
-    clipped = np.minimum(np.maximum(innovation, -clip), clip)
-    return Observed(innovation, everything, clipped, everything)
+    return Observed(innovation, everything, innovation, everything)
 
 
 def _sensor(windows: _Windows, signal: int, course: Floats) -> float:

@@ -122,6 +122,13 @@ class Equations:
             there,
         )
 
+    @cached_property
+    def effects(self) -> NDArray[np.bool_]:
+        """Which signals (rows) are direct causes of which others (columns)."""
+        acts = np.zeros((self.signals, self.signals), dtype=np.bool_)
+        acts[self.source, self.target] = self.source != self.target
+        return acts
+
     def links_into(self, target: int) -> Ints:
         """Numbers of the links into a signal."""
         return np.flatnonzero(self.target == target)

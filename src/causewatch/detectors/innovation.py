@@ -13,6 +13,8 @@ Rules
   its statistics stay as they are.
 - After a gap the statistics start again from nothing. A mechanism is judged once all its causes
   have been seen.
+- A mechanism is exact only where it was learnt. Where other causes are beyond their normal range,
+  its spread is widened by what they add to the expectation out there, but not without bound.
 """
 
 from __future__ import annotations
@@ -55,12 +57,17 @@ class InnovationDetector:
         self._linked, self._firsts = np.unique(equations.target, return_index=True)
         self._inverse = 1.0 / equations.spread
         self._leans = _leaning(equations, limits)
-        statistics, self._standstill = statistics_of(settings, limits.mobile, limits.moving)
+        self._low, self._high = limits.low.copy(), limits.high.copy()
+        others = equations.source != equations.target
+        self._leverage = others * (equations.coefficient * self._inverse[equations.target]) ** 2
+        statistics, self._standstill = statistics_of(limits)
         self._all = (*statistics, self._standstill)
         self._shift = np.zeros(number)  # by how much operators have moved what is expected
         self._history = np.full((equations.max_lag + 1) * number, np.nan)
         self._doubt = np.zeros((equations.max_lag + 1) * number, dtype=np.bool_)
         self._doubtful = 0  # ticks for which a replaced value stays in the history
+        self._beyond = np.zeros((equations.max_lag + 1) * number)
+        self._outside = 0  # ticks for which a value beyond its range stays in the history
         self._recent = np.full((2, settings.link_window + equations.max_lag, number), np.nan)
         self._count = 0
         self.innovation: Floats = np.full(number, np.nan)
@@ -95,6 +102,9 @@ class InnovationDetector:
         if not complete:
             innovation[~known] = np.nan
         self._keep(values, innovation)
+        widened = self._widened(values)
+        if widened is not None:
+            innovation = innovation / widened
         self._step(values, innovation, known, seen if fresh is None else fresh)
         if not known.any():
             return Evidence(None, np.full(number, np.nan), expected)
@@ -108,10 +118,7 @@ class InnovationDetector:
 
     def _step(self, values: Floats, innovation: Floats, known: Flags, fresh: Flags) -> None:
         """Let all statistics take in the tick."""
-        clip = self._settings.clip
-        clipped = np.minimum(np.maximum(innovation, -clip), clip)
-        clipped[~known] = 0.0
-        tick = Observed(values, fresh, clipped, known)
+        tick = Observed(values, fresh, np.where(known, innovation, 0.0), known)
         for row, statistic in enumerate(self._all):
             self.sizes[row] = statistic.step(tick)
 
@@ -136,6 +143,10 @@ class InnovationDetector:
             shift = float(np.median(seen))
             self._shift[signal] += shift * self._equations.spread[signal]
             self._recent[1, :, signal] -= shift
+        now = self._recent[0, ticks, signal]
+        if np.isfinite(now).any():
+            self._low[signal] = min(self._low[signal], np.nanmin(now))
+            self._high[signal] = max(self._high[signal], np.nanmax(now))
         mine = np.arange(self._number) == signal
         for statistic in self._all:
             statistic.reset(mine)
@@ -148,9 +159,11 @@ class InnovationDetector:
             "shift": self._shift.copy(),
             "history": self._history.copy(),
             "doubt": self._doubt.copy(),
+            "range": np.stack([self._low, self._high]),
+            "beyond": self._beyond.copy(),
             "innovation": self.innovation.copy(),
             "recent": self._recent.copy(),
-            "counters": np.array([self._doubtful, self._count], dtype=np.int64),
+            "counters": np.array([self._doubtful, self._outside, self._count], dtype=np.int64),
         }
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
@@ -161,15 +174,19 @@ class InnovationDetector:
         self._shift[:] = state["shift"]
         self._history[:] = state["history"]
         self._doubt[:] = state["doubt"]
+        self._low, self._high = np.asarray(state["range"]).copy()
+        self._beyond[:] = state["beyond"]
         self.innovation = state["innovation"].copy()
         self._recent[:] = state["recent"]
-        self._doubtful, self._count = (int(k) for k in state["counters"])
+        self._doubtful, self._outside, self._count = (int(k) for k in state["counters"])
 
     def _begin(self) -> None:
         """A gap: what was before says nothing about what comes."""
         self._history[:] = np.nan
         self._doubt[:] = False
         self._doubtful = 0
+        self._beyond[:] = 0.0
+        self._outside = 0
         everything = np.ones(self._number, dtype=np.bool_)
         for statistic in self._all:
             statistic.reset(everything)
@@ -181,6 +198,21 @@ class InnovationDetector:
             terms = self._history[self._places] * equations.coefficient
             expected[self._linked] += np.add.reduceat(terms, self._firsts)
         return expected
+
+    def _widened(self, values: Floats) -> Floats | None:
+        """What each spread is multiplied by, since causes are beyond their range; None: nothing."""
+        number, beyond = self._number, self._beyond
+        beyond[number:] = beyond[:-number]
+        beyond[:number] = np.fmax(np.fmax(self._low - values, values - self._high), 0.0)
+        if beyond[:number].any():
+            self._outside = self._equations.max_lag + 1
+        if not self._outside or not len(self._places):
+            return None
+        self._outside -= 1
+        widened = np.ones(number)
+        terms = self._leverage * beyond[self._places] ** 2
+        widened[self._linked] += np.add.reduceat(terms, self._firsts)
+        return np.minimum(np.sqrt(widened), self._settings.widen_most)
 
     def _replace_missing(self, values: Floats, missing: Flags, expected: Floats) -> Floats:
         """Replace missing values in the history; what is expected with them."""

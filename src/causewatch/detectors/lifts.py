@@ -5,7 +5,8 @@ its limit chatters. Neither is an emergency, and both are a matter of health. Ea
 bucket: a tick at which it is loud alone adds 1, a raise after quiet a share of the capacity, a
 quiet tick takes a little away; once it is empty, what the signal did is forgotten. When the bucket
 is full the signal's limit is lifted over what it has been doing, but at most twofold, so that worse
-trouble on the same signal raises again. The lift decays over days.
+trouble on the same signal raises again. The lift decays over days once the signal is back within
+the limit that was learnt.
 """
 
 from __future__ import annotations
@@ -46,12 +47,9 @@ class Lifts:
         self._settings = settings
         self._capacity = settings.lift_capacity(every)
         self._apart = max(float(settings.lift_quiet), settings.lift_apart * self._capacity)
-        self._decay = float(np.exp(-settings.lift_leak / self._capacity))
+        self._decay = float(np.exp(-settings.lift_fade / self._capacity))
         self._guarded = np.arange(number) >= equations.signals
-        self._near = np.zeros((number, number), dtype=np.bool_)
-        self._near[equations.source, equations.target] = True
-        self._near |= self._near.T
-        np.fill_diagonal(self._near, False)
+        self._near = np.pad(equations.effects | equations.effects.T, (0, guarded))
         self._level, self._peak = np.zeros((2, number))
         self._quiet = np.full(number, self._apart + 1.0)
         self.lift: Floats = np.ones(number)
@@ -75,17 +73,18 @@ class Lifts:
         loud = heights > 1.0
         calm = ~loud
         np.maximum(self._level - self._settings.lift_leak, 0.0, out=self._level, where=calm)
-        np.maximum(self.lift * self._decay, 1.0, out=self.lift, where=calm)
+        np.maximum(self.lift * self._decay, 1.0, out=self.lift, where=~(evidence > 1.0))
         self._peak *= self._level > 0.0
         if not self._settings.lifts or not loud.any():
             self._quiet += 1.0
             return heights, None
         alone = loud & ~self._near[:, loud].any(axis=1)
         alone &= np.count_nonzero(loud) - 1 <= self._settings.lift_company
-        raised = alone & (self._quiet > self._apart)
+        raised = loud & (self._quiet > self._apart)
         self._quiet = np.where(loud, 0.0, self._quiet + 1.0)
         self._level += alone + self._settings.lift_raise * self._capacity * raised
-        self._peak = np.where(alone, np.maximum(self._peak, evidence), self._peak)
+        counted = loud & (self._level > 0.0)
+        self._peak = np.where(counted, np.maximum(self._peak, evidence), self._peak)
         full = self._level >= self._capacity
         if not full.any():
             return heights, None

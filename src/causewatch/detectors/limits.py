@@ -29,6 +29,8 @@ class Limits:
         Of each link: the change of its coefficient that counts as broken, in its own units.
     centre, scale
         Mean and standard deviation of every signal.
+    low, high
+        Its smallest and largest value: mechanisms were learnt from causes within these.
     false_alarm_every
         Time between two false alarms that was asked for, in ticks.
     supported
@@ -42,6 +44,8 @@ class Limits:
     links: Floats
     centre: Floats
     scale: Floats
+    low: Floats
+    high: Floats
     false_alarm_every: float
     supported: float
     settings: DetectorSettings = field(default_factory=DetectorSettings)

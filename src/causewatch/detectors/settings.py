@@ -15,7 +15,8 @@ LEAST = {
     "means": 1,
     "squares": 1,
     "clip": 1,
-    "square_clip": 1,
+    "memory_cut": 1,
+    "widen_most": 1,
     "guard_least": 1e-12,
     "guard_most": 1,
     "lift_ticks": 1,
@@ -43,19 +44,21 @@ class DetectorSettings:
     squares
         Memories of the weighted mean squares of innovations, which see noise and oscillation.
     clip
-        Innovations are cut here, in spreads: one wild value must not fill the memories.
-    square_clip
-        Squares are cut here.
+        What enters a memory in normal operation is cut at this many spreads: one wild value must
+        not put a limit out of reach.
+    memory_cut
+        Later, what enters a memory is cut at this many times its limit, so that an event fills it
+        no further than it can soon forget. A memory of one tick takes everything.
+    widen_most
+        A mechanism whose causes are beyond the range they were learnt in counts as less exact, by
+        this factor at most: so far it is trusted anywhere.
     standstill
         Whether standing still for longer than ever is evidence.
     still_least
         Ticks of standing still that are never evidence.
     still_changes
         Standing still says something of signals that change in at least this share of normal
-        ticks; others are counters and switches.
-    still_rarer
-        A standstill is evidence once it is this many times rarer than one false alarm in the time
-        asked for, if its length is geometric.
+        ticks; others are counters, switches, and sensors that are read rarely or rounded.
     still_most
         Evidence of a standstill is at most this: one that lasts for hours is no worse than one of
         minutes, and a lift must be able to pass it.
@@ -83,14 +86,17 @@ class DetectorSettings:
     lift_ticks
         … and at least so many ticks, if they are long.
     lift_raise
-        What a raise of its own counts, as a share of that time …
+        What a raise counts, whoever else is loud, as a share of that time …
     lift_apart
         … if the signal was quiet for this share of it before, and for more than
         `lift_quiet` ticks.
     lift_quiet
         See `lift_apart`.
     lift_leak
-        What a quiet tick takes away, in ticks; a lift decays by it as well.
+        What a quiet tick takes away, in ticks.
+    lift_fade
+        A lift decays by so many ticks of that time for each tick at which the signal is within the
+        limit that was learnt.
     lift_over
         A limit is lifted to this many times the peak …
     lift_most
@@ -122,12 +128,12 @@ class DetectorSettings:
 
     means: tuple[int, ...] = (1, 8)
     squares: tuple[int, ...] = (8,)
-    clip: float = 20.0
-    square_clip: float = 80.0
+    clip: float = 9.0
+    memory_cut: float = 3.0
+    widen_most: float = 2.0
     standstill: bool = True
     still_least: float = 10.0
-    still_changes: float = 0.2
-    still_rarer: float = 10.0
+    still_changes: float = 0.5
     still_most: float = 2.0
     margin: float = 1.5
     margin_growth: float = 0.05
@@ -140,9 +146,10 @@ class DetectorSettings:
     lift_hours: float = 4.0
     lift_ticks: float = 500.0
     lift_raise: float = 0.25
-    lift_apart: float = 1.0 / 60.0
+    lift_apart: float = 1.0 / 30.0
     lift_quiet: int = 6
-    lift_leak: float = 1.0 / 24.0
+    lift_leak: float = 1.0 / 3.0
+    lift_fade: float = 1.0 / 24.0
     lift_over: float = 1.3
     lift_most: float = 2.0
     lift_company: int = 1

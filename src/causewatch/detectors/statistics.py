@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.detectors.habits import UNCHANGED
-from causewatch.detectors.settings import DetectorSettings
+from causewatch.detectors.limits import Limits
 
 __all__ = [
     "MeanSquare",
@@ -39,7 +39,7 @@ class Observed(NamedTuple):
     fresh
         Which of them have a value of their own and not one that is held.
     innovation
-        What the mechanisms leave, in spreads, cut; 0 where not known.
+        What the mechanisms leave, in spreads; 0 where not known.
     known
         Where it is known.
     """
@@ -63,15 +63,27 @@ class Statistic(Protocol):
 
 
 class WeightedMean:
-    """Exponentially weighted mean of the innovations: ``m ← m + (z − m) / memory``."""
+    """Exponentially weighted mean of the innovations: ``m ← m + (z − m) / memory``.
 
-    def __init__(self, signals: int, memory: int) -> None:
-        self.state: Floats = np.zeros(signals)
-        self._gain = 1.0 / memory
+    Parameters
+    ----------
+    memory
+        In ticks.
+    most
+        Innovations are cut here, by signal.
+    """
+
+    def __init__(self, memory: int, most: Floats) -> None:
+        self.state: Floats = np.zeros(len(most))
+        self._gain, self._most = 1.0 / memory, most
 
     def step(self, tick: Observed) -> Floats:
         """See `Statistic`."""
-        self.state += (tick.innovation - self.state) * (self._gain * tick.known)
+        gain = self._gain * tick.known
+        innovation = np.minimum(np.maximum(tick.innovation, -self._most), self._most)
+        # Not m + (z − m) · gain: the rounding of a wild value would stay.
+        self.state *= 1.0 - gain
+        self.state += innovation * gain
         return np.abs(self.state)
 
     def reset(self, signals: Flags) -> None:
@@ -83,15 +95,22 @@ class MeanSquare:
     """Root of the exponentially weighted mean square: about 1 in normal operation.
 
     The root makes it an amplitude, as the mean is, so that one margin suits both.
+
+    Parameters
+    ----------
+    memory
+        In ticks.
+    most
+        Squares are cut here, by signal.
     """
 
-    def __init__(self, signals: int, memory: int, clip: float) -> None:
-        self.state: Floats = np.ones(signals)
-        self._gain, self._clip = 1.0 / memory, clip
+    def __init__(self, memory: int, most: Floats) -> None:
+        self.state: Floats = np.ones(len(most))
+        self._gain, self._most = 1.0 / memory, most
 
     def step(self, tick: Observed) -> Floats:
         """See `Statistic`."""
-        squares = np.minimum(tick.innovation * tick.innovation, self._clip)
+        squares = np.minimum(tick.innovation * tick.innovation, self._most)
         self.state += (squares - self.state) * (self._gain * tick.known)
         return np.sqrt(self.state)
 
@@ -144,15 +163,18 @@ def changed(values: Floats, before: Floats) -> Flags:
     return np.asarray(np.abs(values - before) > UNCHANGED * np.abs(values))
 
 
-def statistics_of(
-    settings: DetectorSettings, moving: Flags, usual: float
-) -> tuple[Sequence[Statistic], Standstill]:
-    """The statistics of innovations, and the standstill, which comes last in every table."""
-    number = len(moving)
-    return (
-        [
-            *(WeightedMean(number, memory) for memory in settings.means),
-            *(MeanSquare(number, memory, settings.square_clip) for memory in settings.squares),
-        ],
-        Standstill(moving, usual),
-    )
+def statistics_of(limits: Limits) -> tuple[Sequence[Statistic], Standstill]:
+    """The statistics of innovations, and the standstill, which comes last in every table.
+
+    What enters a memory is cut at a multiple of its limit. A memory of one tick has nothing to
+    forget and takes everything.
+    """
+    settings = limits.settings
+    rows = iter(limits.statistics)
+    statistics: list[Statistic] = []
+    for memory in settings.means:
+        most = settings.memory_cut * next(rows)
+        statistics.append(WeightedMean(memory, most if memory > 1 else np.full_like(most, np.inf)))
+    for memory in settings.squares:
+        statistics.append(MeanSquare(memory, settings.memory_cut * next(rows) ** 2))
+    return statistics, Standstill(limits.mobile, limits.moving)

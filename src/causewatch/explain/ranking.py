@@ -44,9 +44,9 @@ MOST_EVIDENCE = 1e9
 USUAL_SQUARE = 2.0
 """Squared innovations above this speak for trouble, those below against it."""
 MOST_SQUARE = 25.0
-SHARPNESS = 5.0
+SHARPNESS = 4.2
 """Power of the evidence that a signal's confidence is proportional to …"""
-ELSEWHERE = 0.15
+ELSEWHERE = 0.03
 """… beside this much for an origin that is not among the signals. Both are fitted on the develop
 files of the league: ``python -m benchmarks.accuracy.explanations``."""
 

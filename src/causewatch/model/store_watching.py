@@ -17,7 +17,7 @@ __all__ = ["read_watching", "watching_arrays", "watching_content"]
 Arrays = Mapping[str, NDArray[Any]]
 
 HABITS = ("low", "high", "longest_still", "still", "longest_missing", "missing")
-LIMITS = ("statistics", "links", "centre", "scale")
+LIMITS = ("statistics", "links", "centre", "scale", "low", "high")
 MOST_TICKS = 100_000
 """Kept for re-estimating links at most: a forged file must not fill the memory."""
 
@@ -77,7 +77,7 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
         settings = _settings(written["settings"])
         rows = len(settings.means) + len(settings.squares) + 1
         shapes |= {"limit_statistics": (rows, signals), "limit_links": (links,)}
-        shapes |= {"limit_centre": (signals,), "limit_scale": (signals,)}
+        shapes |= {f"limit_{name}": (signals,) for name in ("centre", "scale", "low", "high")}
     if content["published"]:
         shapes["limit_published"] = (links,)
     for name, shape in shapes.items():
@@ -139,6 +139,6 @@ def _sound(name: str, array: NDArray[Any]) -> bool:
         return bool((array > 0).all())  # infinite: says nothing
     if name in ("watch_spread", "limit_links", "limit_scale"):
         return bool(np.isfinite(array).all() and (array > 0).all())
-    if name in ("habit_low", "habit_high"):
+    if name in ("habit_low", "habit_high", "limit_low", "limit_high"):
         return not bool(np.isinf(array).any())  # NaN: never seen
     return bool(np.isfinite(array).all())

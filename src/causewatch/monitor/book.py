@@ -48,6 +48,7 @@ class AlarmBook:
         clock: Clock,
         describe: Callable[[Alarm], Alarm] | None = None,
         health_only: Sequence[str] = (),
+        effects: NDArray[np.bool_] | None = None,
     ) -> None:
         self.settings = settings
         self.signals = tuple(signals)
@@ -57,6 +58,10 @@ class AlarmBook:
             raise SettingError(msg)
         self._fingerprint, self._stream, self._clock = fingerprint, stream, clock
         self._describe = describe
+        self._effects = None
+        if effects is not None:
+            beside = len(health_only)
+            self._effects = np.pad(effects, (0, beside))
         self._index = {name: k for k, name in enumerate(self._names)}
         self._tick = 0  # ticks so far
         self._streak = 0  # ticks in a row that speak for a new alarm

@@ -16,7 +16,7 @@ from causewatch.data.table import format_time
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.monitor.alarms import AlarmEvents, Event, Remark
 from causewatch.monitor.book import AlarmBook, Told
-from causewatch.monitor.feedback import MARGIN, NormalMark
+from causewatch.monitor.feedback import MARGIN, WIDEST, NormalMark
 from causewatch.monitor.health import UNLIKE_STATE as UNLIKE
 from causewatch.monitor.shelves import Shelf
 from causewatch.monitor.tracks import Track
@@ -140,13 +140,15 @@ class AlarmDesk(AlarmBook):
     ) -> AlarmEvents:
         """Somebody says that this was normal: widen limits.
 
-        Each limit becomes `MARGIN` times the largest value its signal has reached in the alarm.
+        Each limit becomes `MARGIN` times the largest value its signal has reached in the alarm, at
+        most `WIDEST` times the learnt one.
         They are those of `signals`, or else of the causes that the alarm names, and of no others.
         An alarm that is on is cleared. `undo_normal` takes it back.
         """
         track = self._find(id)
         places = self._concerned(track, signals)
-        factors = {self._names[k]: max(1.0, MARGIN * float(track.raw[k])) for k in places}
+        wider = np.clip(np.nan_to_num(MARGIN * track.raw), 1.0, WIDEST)
+        factors = {self._names[k]: float(wider[k]) for k in places}
         remark = Remark(_person(by), at, comment)
         self._feedback.add(NormalMark(id, by, at, factors))
         self._shelves.remove_alarm(id)

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MARGIN", "Feedback", "NormalMark"]
+__all__ = ["MARGIN", "WIDEST", "Feedback", "NormalMark"]
 
 MARGIN = 1.1
 """How far above the peak of an alarm marked as normal the new limit lies."""
+WIDEST = 20.0
+"""A mark makes a limit at most so many times as wide: one wild reading that is called normal must
+not blind a signal for good."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,10 @@ class Monitor:
             _clock(model.clock),
             describe=self._described,
             health_only=(STREAM,),
+            # The published method says nothing of effects.
+            effects=None
+            if settings is None
+            else np.pad(model.equations.effects, (0, len(watching.guarded))),
         )
         self._recorder = Recorder(self._names, RECORDED)
         # Lifts belong to the default detector; the published one knows none.

@@ -6,8 +6,10 @@ Rules
 - Loud signals raise an alarm, or join the one that is on. An alarm is about the signals in it: it
   is cleared when these have stayed below `clear_below` for `clear_after` ticks.
 - An alarm to which no signal has been added for `join_within` ticks is *settled*, and so is one
-  that is acknowledged. No signal joins a settled alarm; others that get loud raise an alarm of
-  their own. So an alarm stuck on one signal hides nothing.
+  that is acknowledged. Others that get loud raise an alarm of their own, so that an alarm stuck on
+  one signal hides nothing.
+- A direct effect of a member that is loud joins also a settled alarm: with an odd cause, it is no
+  event of its own.
 - Trouble that comes back is the same trouble: the signals that raised an alarm open it again within
   `merge_within` ticks after clearing, and within as long as it had lasted (at most `merge_hours`).
 - A tick without a score (warming up, a gap) counts for the windows above and changes nothing else.
@@ -64,6 +66,8 @@ class AlarmPolicy(AlarmDesk):
     health_only
         Names beside `signals` that have a health but no evidence: columns the model leaves out,
         the stream as a whole.
+    effects
+        Which signals are direct causes of which others (signals × signals); none if not given.
     """
 
     def update(
@@ -245,13 +249,20 @@ class AlarmPolicy(AlarmDesk):
         free = np.where(self._shelves.muted["anomaly"], np.nan, level)
         for track in self._anomalies:
             free[track.member] = np.nan
-        loud = free > 1.0
         visible = [track for track in self._anomalies if track.alarm.shelved_until is None]
+        loud = free > 1.0
+        if self._effects is not None and loud.any():
+            for track in visible:
+                follows = loud & self._effects[track.member & (level > 1.0)].any(axis=0)
+                if follows.any():
+                    track.join(follows, level, raw)
+                    loud &= ~follows
         open_one = next((track for track in visible if not self._settled(track)), None)
         if open_one is not None:
             self._streak = 0
             if loud.any():
-                open_one.join(loud, level, raw, self._tick)
+                open_one.join(loud, level, raw)
+                open_one.joined_tick = self._tick
         for track in list(self._anomalies):
             self._follow(track, time, level, raw, hold, told)
         if open_one is None:
@@ -279,7 +290,8 @@ class AlarmPolicy(AlarmDesk):
             alarm = Alarm(id, "anomaly", raised_at=time, onset=self._onset, updated_at=time)
             track, event = Track(alarm, len(self._names), self._tick), "raised"
             track.first |= loud
-        track.join(loud, level, raw, self._tick)
+        track.join(loud, level, raw)
+        track.joined_tick = self._tick
         self._anomalies.append(track)
         self._streak = 0
         self._tell(event, track, time, told)

@@ -57,7 +57,7 @@ class Track:
         self.reported = 0.0  # the peak at the last event
         self.dirty = False  # whether there is something new to tell
         self.raised_tick = tick
-        self.joined_tick = tick  # when the last signal joined
+        self.joined_tick = tick  # when the last signal joined, effects of members left out
         self.look_tick = tick  # when it was last described
         self.next_look = tick  # when it is described again even if nothing is new
         self.until_tick = tick  # when it was cleared
@@ -67,10 +67,9 @@ class Track:
         # Health alarms only:
         self.problem: str | None = None  # what is wrong now, None if nothing
 
-    def join(self, which: Mask, level: Floats, raw: Floats, tick: int) -> None:
+    def join(self, which: Mask, level: Floats, raw: Floats) -> None:
         """Signals become members, with their evidence at this tick."""
         self.member |= which
-        self.joined_tick = tick
         self.see(level, raw)
         self.dirty = True
 

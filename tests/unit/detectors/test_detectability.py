@@ -31,9 +31,9 @@ def figures(model):
     return detectability(model.equations, model.watching.limits)
 
 
-def noticed(model, rows):
+def noticed(model, rows, limits=None):
     """Whether the score passes the limit in the ticks after the quiet beginning."""
-    detector = InnovationDetector(model.equations, model.watching.limits)
+    detector = InnovationDetector(model.equations, limits or model.watching.limits)
     scores = [detector.update(row, new_stretch=k == 0).score for k, row in enumerate(rows)]
     return max(score or 0.0 for score in scores[BEFORE:]) > 1.0
 
@@ -46,12 +46,12 @@ def quiet(plant, model):
     return [rows for rows in pieces if not noticed(model, rows)][:RUNS]
 
 
-def share_noticed(model, quiet, signal, error):
+def share_noticed(model, quiet, signal, error, limits=None):
     hits = 0
     for rows in quiet:
         moved = rows.copy()
         moved[BEFORE:, signal] += error
-        hits += noticed(model, moved)
+        hits += noticed(model, moved, limits)
     return hits / len(quiet)
 
 
@@ -69,6 +69,18 @@ def test_sensor_faults_are_noticed_half_of_the_time_at_the_figure(model, figures
     assert max(shares[0.5]) <= 0.2
     assert 0.25 <= np.mean(shares[1.0]) <= 0.75
     assert min(shares[1.3]) >= 0.7
+
+
+def test_figures_are_true_where_only_memories_see_and_what_enters_them_is_cut(model, quiet):
+    limits = model.watching.limits
+    table = limits.statistics.copy()
+    table[0] = np.inf  # of a single tick
+    slow = replace(limits, statistics=table)
+    size = float(detectability(model.equations, slow, signals=[0]).bias[0])
+    assert 0.25 <= share_noticed(model, quiet, 0, np.full(WITHIN, size), slow) <= 0.75
+    assert share_noticed(model, quiet, 0, np.full(WITHIN, 0.5 * size), slow) <= 0.2
+    # However large it is, one tick alone fills no memory.
+    assert np.isinf(detectability(model.equations, slow, within=1, signals=[0]).bias[0])
 
 
 def test_mechanism_changes_are_noticed_half_of_the_time_at_the_figure(plant, model, figures):
@@ -99,7 +111,8 @@ def test_figures_scale_with_the_signals_unit(model, figures):
         intercept=equations.intercept * unit,
         spread=equations.spread * unit,
     )
-    moved = replace(limits, centre=limits.centre * unit, scale=limits.scale * unit)
+    arrays = {name: getattr(limits, name) * unit for name in ("centre", "scale", "low", "high")}
+    moved = replace(limits, **arrays)
     scaled = detectability(other, moved)
     np.testing.assert_allclose(scaled.bias, figures.bias * unit, rtol=1e-6)
     np.testing.assert_allclose(scaled.drift, figures.drift * unit, rtol=1e-6)
@@ -118,8 +131,8 @@ def test_wider_limits_need_larger_changes(model, figures):
     assert np.all(wider.mechanism >= figures.mechanism)
 
 
-def test_what_clipping_hides_is_never_noticed(model):
-    """Innovations count for 20 at most: limits beyond what they can reach are never passed."""
+def test_what_is_out_of_reach_is_never_noticed(model):
+    """Changes of up to some thousand spreads are tried: limits beyond are never passed."""
     limits = widened(model.watching.limits, 1e6)
     hidden = detectability(model.equations, limits)
     assert np.isinf(hidden.bias).all()

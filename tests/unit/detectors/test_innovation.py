@@ -45,6 +45,8 @@ def limits_of(equations, statistics=100.0, still=math.inf, **given):
         "links": np.ones(len(equations.source)),
         "centre": np.zeros(equations.signals),
         "scale": np.ones(equations.signals),
+        "low": np.full(equations.signals, np.nan),
+        "high": np.full(equations.signals, np.nan),
         "false_alarm_every": 1000.0,
         "supported": 1000.0,
     } | given
@@ -75,6 +77,8 @@ def drawn_limits(rng, equations):
         moving=rng.uniform(0.0, number),
         centre=rng.normal(size=number),
         scale=rng.uniform(0.5, 2.0, size=number),
+        low=np.where(rng.random(number) < 0.2, np.nan, rng.uniform(-2.0, -0.5, size=number)),
+        high=rng.uniform(0.5, 2.0, size=number),
     )
 
 
@@ -171,20 +175,30 @@ def test_it_equals_the_twin_where_own_pasts_never_forget():
 # Evidence and limits
 
 
-@pytest.mark.parametrize(("row", "limit"), [(0, 3.0), (1, 3.0 / 8), (2, math.sqrt(16 / 8))])
+@pytest.mark.parametrize(
+    ("row", "limit"), [(0, 3.0), (1, 5085 / 4096), (2, math.sqrt(9 - 8 * (7 / 8) ** 4))]
+)
 def test_evidence_is_exactly_one_at_the_limit(row, limit):
     equations = equations_of(2, 1, [], spread=[1.0, 0.5])
     table = np.full((4, 2), 1e9)
     table[row] = limit
     detector = InnovationDetector(equations, limits_of(equations, table))
-    # One innovation of 3: the mean over eight is 3/8, and the mean square (7 + 9) / 8.
-    evidence = detector.update(np.array([3.0, 0.0]), True)
+
+    def after_four(values):
+        """Evidence at the last of four equal ticks: of one, a memory takes in less."""
+        for tick in range(4):
+            evidence = detector.update(np.array(values), tick == 0)
+        return evidence
+
+    # Of an innovation of 3, the mean over eight comes to 3 − 3 · (7/8)⁴, and the mean square, which
+    # begins at 1, to 9 − 8 · (7/8)⁴.
+    evidence = after_four([3.0, 0.0])
     assert evidence.signals[0] == 1.0
     assert evidence.score == 1.0
-    detector.update(np.zeros(2), True)
-    assert detector.update(np.array([3.0 + 1e-9, 0.0]), True).score > 1.0
-    assert detector.update(np.array([-3.0, 0.0]), True).score == 1.0  # both sides alike
-    assert detector.update(np.array([0.0, 1.5]), True).signals[1] == 1.0  # in spreads
+    after_four([0.0, 0.0])
+    assert after_four([3.0 + 1e-9, 0.0]).score > 1.0
+    assert after_four([-3.0, 0.0]).score == 1.0  # both sides alike
+    assert after_four([0.0, 1.5]).signals[1] == 1.0  # in spreads
 
 
 def test_evidence_of_standing_still_is_exactly_one_at_the_limit():
@@ -215,24 +229,56 @@ def test_the_largest_evidence_is_the_score():
     assert evidence.score == 2.0
 
 
-def test_innovations_count_up_to_the_clip_and_squares_up_to_theirs():
-    equations = equations_of(1, 1, [])
-    sizes = []
-    for value in (20.0, 1e6):
-        detector = InnovationDetector(equations, limits_of(equations))
-        detector.update(np.array([value]), True)
-        sizes.append(detector.sizes.copy())
-    assert_array_equal(sizes[0], sizes[1])
-    assert_allclose(sizes[0][:, 0], [20.0, 20.0 / 8, math.sqrt((7 + 80) / 8), 0.0])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_what_enters_a_memory_is_cut_at_three_limits_and_a_single_tick_is_not(side):
+    equations = equations_of(2, 1, [])
+    table = np.array([[5.0, 5.0], [2.0, 2.5], [4.0, 3.0], [np.inf, np.inf]])
+    for value in (1e6, 1e300):
+        detector = InnovationDetector(equations, limits_of(equations, table))
+        detector.update(np.array([side * value, side * value]), True)
+        assert_array_equal(detector.sizes[0], value)
+        assert_array_equal(detector.sizes[1], [3 * 2.0 / 8, 3 * 2.5 / 8])
+        squares = [(7 + 3 * 16.0) / 8, (7 + 3 * 9.0) / 8]
+        assert_allclose(detector.sizes[2], np.sqrt(squares), rtol=1e-15)
+    detector.update(np.array([side * 6.0, side * math.sqrt(27.0)]), True)  # as far as it goes
+    assert detector.sizes[1, 0] == 3 * 2.0 / 8
+    assert_allclose(detector.sizes[2, 1], math.sqrt((7 + 3 * 9.0) / 8), rtol=1e-15)
+    detector.update(np.array([side * 5.9, side * 5.1]), True)
+    assert detector.sizes[1, 0] == pytest.approx(5.9 / 8)
+    assert detector.sizes[2, 1] == pytest.approx(math.sqrt((7 + 5.1**2) / 8))
 
 
 def test_other_settings_make_other_statistics():
-    settings = DetectorSettings(means=(3,), squares=(), clip=4.0)
+    settings = DetectorSettings(means=(3,), squares=(), memory_cut=4.0)
     equations = equations_of(1, 1, [])
     detector = InnovationDetector(equations, limits_of(equations, 1.0, settings=settings))
     evidence = detector.update(np.array([9.0]), True)
     assert detector.sizes.shape == (2, 1)
     assert evidence.score == pytest.approx(4.0 / 3)
+
+
+@pytest.mark.parametrize("ticks", [1, 3, 60])
+@pytest.mark.parametrize("size", [10.0, 1e6, 1e150])
+def test_an_event_of_any_size_and_length_is_forgotten_in_nine_ticks(size, ticks):
+    equations = equations_of(1, 1, [])
+    detector = InnovationDetector(equations, limits_of(equations, 1.5))
+    for tick in range(ticks):
+        assert detector.update(np.array([size]), tick == 0).score == size / 1.5
+    # A mean is never above three limits, nor is a mean square above three squared limits; an eighth
+    # of it is forgotten at a tick.
+    scores = [detector.update(np.zeros(1)).score for _ in range(9)]
+    assert (scores[0] > 1.0) == (ticks > 1)
+    assert scores[-1] <= math.sqrt(3 * (7 / 8) ** 9) < 1.0
+    assert detector.sizes[0] == 0.0
+
+
+def test_a_wild_value_leaves_no_trace_in_the_next_tick():
+    equations = equations_of(1, 1, [])
+    detector = InnovationDetector(equations, limits_of(equations))
+    for wild in (1e17, -1e300):
+        detector.update(np.array([wild]))
+        detector.update(np.array([0.5]))
+        assert detector.sizes[0] == 0.5
 
 
 def test_a_change_that_was_undone_is_soon_over():
@@ -295,9 +341,13 @@ WILD = st.sampled_from(
     st.integers(0, 50),
 )
 @example([(np.inf, 1.0, 1.0, False)] * 3 + [(1.0, 1.0, 1.0, False)] * 5, 0)
+@example([(1e300, 1.0, 1.0, False)] + [(1.0, 1.0, 1.0, False)] * 5, 0)
+@example([(1.0, 1.0, 1e300, False)] + [(1.0, 1.0, 1.0, False)] * 5, 0)
 def test_wild_values_never_break_it(ticks, seed):
     equations = drawn_system(np.random.default_rng(seed), 3, 2, 0.4, False)
-    detector = InnovationDetector(equations, limits_of(equations, 2.0))
+    ends = {"low": np.array([-1.0, -1.0, np.nan]), "high": np.array([1.0, 1e300, np.nan])}
+    limits = limits_of(equations, [[2.0, 2.0, np.inf]] * 4, **ends)  # one that says nothing
+    detector = InnovationDetector(equations, limits)
     for *row, begins in ticks:
         values = np.array(row)
         evidence = detector.update(values, begins)
@@ -311,12 +361,19 @@ def test_wild_values_never_break_it(ticks, seed):
     assert np.isfinite(evidence.signals).all()
 
 
-def test_the_largest_numbers_do_not_overflow():
-    equations = equations_of(2, 1, [(0, 1, 1, 3.0)], spread=[0.1, 0.1])
-    detector = InnovationDetector(equations, limits_of(equations, 2.0))
-    for value in (1.7e308, -1.7e308, 0.0):
-        evidence = detector.update(np.array([value, value]))
-        assert evidence.score is None or np.isfinite(evidence.score)
+@pytest.mark.parametrize(("spread", "limit"), [(0.1, 2.0), (1.0, 0.5), (1e-6, 1e-9)])
+def test_the_largest_numbers_do_not_overflow(spread, limit):
+    links = [(0, 0, 1, 0.5), (0, 1, 1, 3.0)]
+    equations = equations_of(2, 1, links, spread=[spread, spread])
+    ends = {"low": np.full(2, -1e308), "high": np.full(2, 1.0)}
+    for value in (1.7e308, -1.7e308, 1e302, 1e200, 1e160):
+        detector = InnovationDetector(equations, limits_of(equations, limit, **ends))
+        for now in (value, -value, 0.0, 0.0, 0.0):
+            evidence = detector.update(np.array([now, now]))
+            assert evidence.score is None or np.isfinite(evidence.score)
+            assert not np.isinf(evidence.signals).any()
+            assert np.isfinite(detector.sizes).all()
+        assert np.isfinite(evidence.signals).all()
 
 
 def test_infinite_causes_at_lag_0_do_not_warn():
@@ -430,6 +487,148 @@ def test_a_hub_missing_for_long_does_not_blame_its_children():
     assert np.nanmax(evidence) < 1.0
 
 
+# Causes beyond their normal range
+
+
+def unit_range(signals, **others):
+    """Every signal was between −1 and 1 in normal operation."""
+    return {"low": np.full(signals, -1.0), "high": np.full(signals, 1.0)} | others
+
+
+def taken_in(detector, values, begins=False):
+    """Innovations and what the statistics take in of them, as the mean over one tick shows it."""
+    detector.update(np.array(values), begins)
+    return detector.innovation, detector.sizes[0]
+
+
+@pytest.mark.parametrize(
+    ("cause", "factor"),
+    [
+        (1.0, 1.0),
+        (-1.0, 1.0),
+        (0.0, 1.0),
+        (1.2, math.sqrt(1 + 0.8**2)),
+        (-1.2, math.sqrt(1 + 0.8**2)),
+        (1.4, math.sqrt(1 + 1.6**2)),
+        (1.4330127018922192, 2.0),
+        (1.5, 2.0),
+        (-7.0, 2.0),
+        (1e9, 2.0),
+    ],
+)
+def test_a_spread_is_widened_by_what_a_cause_adds_beyond_its_range_at_most_twofold(cause, factor):
+    equations = equations_of(2, 1, [(0, 1, 1, -2.0)], spread=[1.0, 0.5])
+    detector = InnovationDetector(equations, limits_of(equations, **unit_range(2)))
+    taken_in(detector, [cause, 0.0], True)
+    left, taken = taken_in(detector, [0.0, -2.0 * cause + 1.5])
+    assert left[1] == pytest.approx(3.0)  # an innovation is what it is
+    assert_allclose(taken, [0.0, 3.0 / factor], rtol=1e-12)
+    assert detector.sizes[1, 1] == pytest.approx(3.0 / factor / 8, rel=1e-12)
+    square = (3.0 / factor) ** 2
+    assert detector.sizes[2, 1] == pytest.approx(math.sqrt((7 + square) / 8), rel=1e-12)
+    _, taken = taken_in(detector, [0.0, 1.5])  # what the cause does now is within its range
+    assert taken[1] == 3.0
+
+
+def test_what_several_causes_add_is_combined_by_squares_each_at_its_lag():
+    links = [(0, 3, 0, 1.0), (1, 3, 1, 0.5), (2, 3, 2, -1.0), (0, 3, 2, 0.5)]
+    equations = equations_of(4, 2, links, spread=[1.0, 1.0, 1.0, 2.0])
+    detector = InnovationDetector(equations, limits_of(equations, **unit_range(4)))
+    for tick in range(5):
+        left, taken = taken_in(detector, [2.0, 2.0, 2.0, 0.0], tick == 0)
+    assert_allclose(left[3], -1.0)
+    squares = 0.5**2 + 0.25**2 + 0.5**2 + 0.25**2
+    assert_allclose(taken[3], 1.0 / math.sqrt(1 + squares), rtol=1e-12)
+    for squares in (0.25**2 + 0.5**2 + 0.25**2, 0.5**2 + 0.25**2, 0.0):
+        left, taken = taken_in(detector, [0.0, 0.0, 0.0, 4.0])
+        assert_allclose(taken[3], np.abs(left[3]) / math.sqrt(1 + squares), rtol=1e-12)
+
+
+def test_a_signal_beyond_its_own_range_has_the_spread_it_always_had():
+    equations = equations_of(2, 1, [(0, 0, 1, 1.0), (1, 0, 1, 0.3)])
+    detector = InnovationDetector(equations, limits_of(equations, **unit_range(2)))
+    taken_in(detector, [50.0, 0.0], True)
+    left, taken = taken_in(detector, [52.0, 0.0])
+    assert left[0] == taken[0] == 2.0
+    taken_in(detector, [52.0, 3.0])
+    left, taken = taken_in(detector, [52.0, 0.0])
+    assert_allclose(taken[0], np.abs(left[0]) / math.sqrt(1 + 0.6**2), rtol=1e-12)
+
+
+def test_what_is_missing_or_was_never_seen_widens_nothing():
+    equations = equations_of(3, 1, [(0, 0, 1, 9.0), (0, 2, 1, 0.3), (1, 2, 1, 0.3)])
+    never = {"low": np.array([-1.0, np.nan, -1.0]), "high": np.array([1.0, np.nan, 1.0])}
+    detector = InnovationDetector(equations, limits_of(equations, **never))
+    taken_in(detector, [0.9, 70.0, 0.0], True)
+    left, taken = taken_in(detector, [np.nan, 70.0, 23.0])  # its own past says 8.1
+    assert_allclose(taken[2], np.abs(left[2]), rtol=1e-12)
+    left, taken = taken_in(detector, [0.0, 70.0, 23.0])
+    assert_allclose(left[2], 23.0 - 0.3 * 8.0 - 0.3 * 70.0)
+    assert_allclose(taken[2], np.abs(left[2]), rtol=1e-12)
+
+
+def test_how_far_a_spread_is_widened_is_a_setting():
+    equations = equations_of(2, 1, [(0, 1, 1, 1.0)])
+    for most, factor in ((1.0, 1.0), (1.25, 1.25), (9.0, math.sqrt(17.0))):
+        settings = DetectorSettings(widen_most=most)
+        limits = limits_of(equations, settings=settings, **unit_range(2))
+        detector = InnovationDetector(equations, limits)
+        taken_in(detector, [5.0, 0.0], True)
+        _, taken = taken_in(detector, [0.0, 8.0])
+        assert_allclose(taken[1], 3.0 / factor, rtol=1e-12)
+
+
+def test_what_was_beyond_before_a_gap_is_forgotten():
+    equations = equations_of(2, 3, [(0, 1, 1, 1.0), (0, 1, 3, 1.0)])
+    limits = limits_of(equations, **unit_range(2))
+    detector = InnovationDetector(equations, limits)
+    for tick in range(5):
+        detector.update(np.array([9.0, 0.0]), tick == 0)
+    assert detector.snapshot()["beyond"].sum() == 4 * 8.0
+    detector.update(np.zeros(2), True)
+    state = detector.snapshot()
+    assert_array_equal(state["beyond"], 0.0)
+    assert_array_equal(state["counters"], [0, 0, 6])
+    for _ in range(2):
+        detector.update(np.zeros(2))
+    left, taken = taken_in(detector, [0.0, 3.0])
+    assert left[1] == taken[1] == 3.0
+
+
+def test_a_value_beyond_its_range_is_kept_for_as_long_as_it_acts():
+    equations = equations_of(2, 3, [(0, 1, 3, 1.0)])
+    detector = InnovationDetector(equations, limits_of(equations, **unit_range(2)))
+    detector.update(np.array([2.0, 0.0]), True)
+    counts, sizes = [detector.snapshot()["counters"][1]], []
+    for _ in range(5):
+        sizes.append(taken_in(detector, [0.0, 1.0])[1][1])
+        counts.append(detector.snapshot()["counters"][1])
+    assert counts == [3, 2, 1, 0, 0, 0]
+    assert_allclose(sizes, [0.0, 0.0, 1.0 / math.sqrt(2.0), 1.0, 1.0], rtol=1e-12)
+
+
+def test_links_are_reestimated_and_signals_accepted_by_innovations_that_are_not_widened():
+    equations = equations_of(2, 1, [(0, 1, 1, 1.0)])
+    narrow, wide = (
+        InnovationDetector(equations, limits_of(equations, **ends))
+        for ends in (unit_range(2), {})
+    )
+    rng = np.random.default_rng(0)
+    rows = rng.normal(scale=3.0, size=(200, 2))
+    rows[1:, 1] += 1.5 * rows[:-1, 0] + 4.0
+    narrower = 0
+    for t, row in enumerate(rows):
+        first, second = narrow.update(row, t == 0), wide.update(row, t == 0)
+        assert_array_equal(first.expected, second.expected)
+        assert_array_equal(narrow.innovation, wide.innovation)
+        narrower += narrow.sizes[0, 1] < wide.sizes[0, 1]
+    assert narrower > 100
+    assert_array_equal(narrow.links().observed, wide.links().observed)
+    for detector in (narrow, wide):
+        detector.accept(1)
+    assert_array_equal(shift(narrow), shift(wide))
+
+
 # Gaps
 
 
@@ -531,6 +730,54 @@ def test_accepting_looks_no_farther_back_than_is_kept():
         detector.update(np.array([value]))
     detector.accept(0)
     assert_allclose(shift(detector), [2.0])  # the last three, each once
+
+
+def ends(detector):
+    """The range of each signal, as it is by now."""
+    return detector.snapshot()["range"]
+
+
+def test_accepting_extends_the_range_over_the_ticks_whose_median_it_takes():
+    equations = equations_of(2, 1, [(0, 1, 1, 1.0)])
+    detector = InnovationDetector(equations, limits_of(equations, **unit_range(2)))
+    rows = np.zeros((40, 2))
+    rows[:24, 0] = 9.0  # longer ago than sixteen ticks
+    rows[24:, 0] = 3.0
+    rows[[27, 31], 0] = 5.0, -2.0
+    rows[33, 0] = np.nan
+    rows[:, 1] = 7.0
+    for t, row in enumerate(rows):
+        detector.update(row, t == 0)
+    detector.accept(0)
+    assert_array_equal(ends(detector), [[-2.0, -1.0], [5.0, 1.0]])
+    for cause, beyond in ((5.0, 0.0), (-2.0, 0.0), (5.5, 0.5), (-3.0, 1.0)):
+        taken_in(detector, [cause, 0.0])
+        left, taken = taken_in(detector, [0.0, cause + 3.0])
+        assert left[1] == pytest.approx(3.0)
+        assert_allclose(taken[1], left[1] / math.hypot(1.0, beyond), rtol=1e-12)
+    detector.update(np.zeros(2), True)  # nor does a gap change what is normal
+    assert_array_equal(ends(detector), [[-2.0, -1.0], [5.0, 1.0]])
+
+
+def test_a_range_is_never_narrowed_nor_made_from_nothing():
+    equations = equations_of(2, 1, [])
+    never = {"low": np.array([-1.0, np.nan]), "high": np.array([1.0, np.nan])}
+    limits = limits_of(equations, **never)
+    detector = InnovationDetector(equations, limits)
+    for signal in (0, 1):
+        detector.accept(signal)
+    assert_array_equal(ends(detector), [[-1.0, np.nan], [1.0, np.nan]])
+    for value in (0.5, np.nan):
+        for tick in range(20):
+            detector.update(np.array([value, value]), tick == 0)
+        for signal in (0, 1):
+            detector.accept(signal)
+        assert_array_equal(ends(detector), [[-1.0, np.nan], [1.0, np.nan]])
+    for tick in range(20):
+        detector.update(np.array([4.0, 4.0]), tick == 0)
+    detector.accept(0)
+    assert_array_equal(ends(detector)[:, 0], [-1.0, 4.0])
+    assert_array_equal(limits.high, [1.0, np.nan])  # those of the model stay as they are
 
 
 def test_a_missing_value_is_replaced_within_the_usual():

@@ -23,6 +23,8 @@ CAPACITY = 500
 """Ticks of an hour that a signal may be loud alone."""
 BEFORE = 375
 """With the raise itself, which counts for a quarter."""
+FADING = 24 * CAPACITY
+"""Ticks within the learnt limit in which a lift loses all but a third of itself."""
 
 
 def equations_of(signals, pairs=()):
@@ -47,6 +49,16 @@ def fed(lifts, evidence, ticks):
         if full is not None:
             when.append((tick, np.flatnonzero(full).tolist()))
     return heights, when
+
+
+def chattered(lifts, loud, ticks, quiet, gap, most=100):
+    """How many spells of loudness, with a gap after each, it took until limits were lifted."""
+    for spell in range(1, most + 1):
+        _, when = fed(lifts, loud, ticks)
+        when += fed(lifts, quiet, gap)[1]
+        if when:
+            return spell, when[0][1]
+    return None
 
 
 def test_a_signal_that_is_loud_alone_for_long_is_lifted_over_what_it_does():
@@ -107,22 +119,47 @@ def test_others_go_on_as_before():
     assert_array_equal(heights[1:], [1.5, 0.9])
 
 
-def test_a_lift_decays_while_the_signal_is_quiet():
+def test_a_lift_decays_while_the_signal_is_within_its_learnt_limit():
     lifts = lifts_of()
     fed(lifts, [9.0, 0.0, 0.0], BEFORE)
-    fed(lifts, [0.5, 0.0, 0.0], 24 * CAPACITY // 2)
+    fed(lifts, [0.5, 0.0, 0.0], FADING // 2)
     assert_allclose(lifts.lift[0], 2.0 * math.exp(-0.5), rtol=1e-6)
-    heights, _ = fed(lifts, [1.1, 0.0, 0.0], 24 * CAPACITY)
-    assert lifts.lift[0] < 1.11  # it decays until the signal is loud
-    assert heights[0] <= 1.01
-    fed(lifts, [0.0, 0.0, 0.0], 24 * CAPACITY)
+    fed(lifts, [1.0, 0.0, 0.0], FADING // 10)  # at the limit is within it
+    assert_allclose(lifts.lift[0], 2.0 * math.exp(-0.6), rtol=1e-6)
+    fed(lifts, [0.0, 0.0, 0.0], FADING)
     assert_array_equal(lifts.lift, 1.0)  # never below the learnt limit
+
+
+def test_a_lift_stays_while_the_signal_is_above_its_learnt_limit():
+    lifts = lifts_of()
+    fed(lifts, [9.0, 0.0, 0.0], BEFORE)
+    heights, when = fed(lifts, [1.9, 0.0, 0.0], FADING)
+    assert lifts.lift[0] == 2.0
+    assert heights[0] == 0.95
+    assert when == []
+    fed(lifts, [1.0 + 1e-9, 0.0, 0.0], FADING)
+    assert lifts.lift[0] == 2.0
+    fed(lifts, [1.0, 0.0, 0.0], 1)
+    assert lifts.lift[0] == pytest.approx(2.0 * math.exp(-1 / FADING), rel=1e-12)
+    heights, _ = fed(lifts, [2.5, 0.0, 0.0], 100)  # nor while it is loud
+    assert lifts.lift[0] == pytest.approx(2.0 * math.exp(-1 / FADING), rel=1e-12)
+    assert heights[0] > 1.0
+
+
+def test_how_fast_a_lift_fades_and_a_bucket_leaks_are_two_settings():
+    slow, leaky = lifts_of(lift_fade=0.0), lifts_of(lift_leak=5.0)
+    for lifts in (slow, leaky):
+        fed(lifts, [9.0, 0.0, 0.0], BEFORE)
+        fed(lifts, [0.5, 0.0, 0.0], FADING)
+    assert slow.lift[0] == 2.0
+    assert leaky.lift[0] == 1.0
+    assert chattered(leaky, [1.2, 0, 0], 2, [0.2, 0, 0], 30) is None
 
 
 def test_signals_that_cannot_be_judged_are_quiet():
     lifts = lifts_of()
     fed(lifts, [9.0, 0.0, 0.0], BEFORE)
-    heights, when = fed(lifts, [np.nan] * 3, 24 * CAPACITY)
+    heights, when = fed(lifts, [np.nan] * 3, FADING)
     assert np.isnan(heights).all()
     assert when == []
     assert_allclose(lifts.lift, [1.0, 1.0, 1.0])
@@ -150,32 +187,73 @@ def test_one_stranger_may_be_loud_beside_it_but_not_two():
 
 
 def test_a_chatter_fills_the_bucket_by_its_raises():
-    lifts = lifts_of()
-    times, tick = [], 0
-    while not times:
-        for evidence, ticks in ((1.2, 2), (0.2, 20)):
-            times += [tick + at for at, _ in fed(lifts, [evidence, 0.0, 0.0], ticks)[1]]
-            tick += ticks
-    assert tick // 22 == 4  # a quarter for each raise, and a little more than leaks for its ticks
+    # A quarter for each raise; what twenty quiet ticks take away is more than what two loud ones
+    # add.
+    assert chattered(lifts_of(), [1.2, 0, 0], 2, [0.2, 0, 0], 20) == (5, [0])
+    assert chattered(lifts_of(), [1.2, 0, 0], 8, [0.2, 0, 0], 20) == (4, [0])
+    assert chattered(lifts_of(), [1.2, 0, 0], 2, [0.2, 0, 0], 3 * 127) is None  # it runs empty
 
 
-def test_a_raise_counts_only_after_quiet():
+@pytest.mark.parametrize("pairs", [[], [(0, 1), (1, 2)]])
+def test_a_raise_counts_whoever_else_is_loud(pairs):
+    lifts = lifts_of(pairs=pairs)
+    loud, quiet = [1.2, 1.3, 1.4], [0.2, 0.2, 0.2]
+    assert chattered(lifts, loud, 2, quiet, 20) == (5, [0, 1, 2])
+    faded = math.exp(-20 / FADING)
+    assert_allclose(lifts.lift / faded, [1.3 * 1.2, 1.3 * 1.3, 1.3 * 1.4])
+    # Its loud ticks still count only where it is alone: these are eight times as many.
+    assert chattered(lifts_of(pairs=pairs), loud, 16, quiet, 20) == (5, [0, 1, 2])
+    assert chattered(lifts_of(pairs=pairs), [1.2, 0.2, 0.2], 16, quiet, 20) == (4, [0])
+
+
+@pytest.mark.parametrize(("gap", "counts"), [(16, False), (17, True)])
+def test_a_raise_counts_after_quiet_for_a_thirtieth_of_the_capacity(gap, counts):
+    found = chattered(lifts_of(), [1.2, 0, 0], 2, [0.2, 0, 0], gap)
+    assert found == ((5, [0]) if counts else None)
+
+
+@pytest.mark.parametrize(("gap", "counts"), [(6, False), (7, True)])
+def test_a_raise_counts_after_more_than_six_ticks_of_quiet_where_few_are_allowed(gap, counts):
+    lifts = lifts_of(lift_hours=0.0, lift_ticks=60.0)
+    found = chattered(lifts, [1.2, 0, 0], 2, [0.2, 0, 0], gap)
+    assert found == ((4, [0]) if counts else None)
+
+
+def test_ticks_of_a_chatter_fill_the_bucket_where_its_raises_do_not_count():
     lifts = lifts_of()
-    tick, times = 0, []
-    while not times:  # eight ticks of quiet are no quiet where a signal may be loud for 500
-        for evidence, ticks in ((1.2, 2), (0.2, 8)):
-            times += [tick + at for at, _ in fed(lifts, [evidence, 0.0, 0.0], ticks)[1]]
-            tick += ticks
-    # The first raise counts; each time 2 are added and a third of one leaks.
-    assert tick == pytest.approx((CAPACITY - CAPACITY / 4) / (2 - 8 / 24) * 10, rel=0.02)
+    spells, _ = chattered(lifts, [1.2, 0, 0], 4, [0.2, 0, 0], 8, most=1000)
+    # The first raise counts; each time four are added and eight thirds leak.
+    assert spells == pytest.approx((CAPACITY - CAPACITY / 4) / (4 - 8 / 3), rel=0.02)
 
 
 def test_what_a_signal_did_long_ago_is_forgotten():
     lifts = lifts_of()
     fed(lifts, [1.9, 0.0, 0.0], 1)
-    fed(lifts, [0.0, 0.0, 0.0], 24 * CAPACITY)  # the bucket is empty
+    fed(lifts, [0.0, 0.0, 0.0], 400)  # the bucket is empty
     fed(lifts, [1.1, 0.0, 0.0], BEFORE)
     assert_allclose(lifts.lift[0], 1.3 * 1.1)
+    lifts = lifts_of()
+    fed(lifts, [1.5, 0.0, 0.0], 1)
+    fed(lifts, [0.0, 0.0, 0.0], 360)  # a third of a tick for each: it is not
+    fed(lifts, [1.1, 0.0, 0.0], BEFORE)
+    assert_allclose(lifts.lift[0], 1.3 * 1.5)
+
+
+def test_what_it_did_among_others_belongs_to_its_peak_while_its_bucket_is_not_empty():
+    lifts = lifts_of(pairs=[(0, 1)])
+    fed(lifts, [1.2, 0.0, 0.0], 1)
+    fed(lifts, [1.4, 1.5, 0.0], 10)  # not alone
+    assert fed(lifts, [1.2, 0.0, 0.0], BEFORE - 1)[1] == [(BEFORE - 2, [0])]
+    assert_allclose(lifts.lift[0], 1.3 * 1.4)
+
+
+def test_what_it_did_among_others_is_forgotten_while_its_bucket_is_empty():
+    lifts = lifts_of(pairs=[(0, 1)])
+    fed(lifts, [9.0, 0.0, 0.0], BEFORE)  # lifted: the bucket is empty, and it goes on being loud
+    assert lifts.lift[0] == 2.0
+    assert fed(lifts, [9.0, 1.5, 0.0], 1000)[1] == []  # it neither raises nor is alone
+    assert fed(lifts, [3.0, 0.0, 0.0], CAPACITY)[1] == [(CAPACITY - 1, [0])]
+    assert_allclose(lifts.lift[0], 1.3 * 3.0)  # of 9 it would be fourfold
 
 
 def test_short_ticks_take_hours_and_long_ones_hundreds():

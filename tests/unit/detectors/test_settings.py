@@ -101,6 +101,12 @@ def test_they_cannot_be_changed_and_defaults_are_sound():
         ("link_memory", 0.0),
         ("guard_least", 0.0),
         ("clip", 0.0),
+        ("memory_cut", 0.9),
+        ("widen_most", 0.9),
+        ("widen_most", 0.0),
+        ("lift_fade", -0.1),
+        ("lift_leak", -0.1),
+        ("still_changes", -0.1),
     ],
 )
 def test_numbers_it_cannot_work_with_are_refused(name, value):
@@ -112,6 +118,12 @@ def test_parts_can_be_left_out():
     settings = DetectorSettings(squares=(), standstill=False, guards=False, lifts=False, clip=5)
     assert settings.squares == ()
     assert settings.clip == 5
+
+
+def test_what_is_no_longer_a_setting_is_unknown():
+    for name in ("square_clip", "still_rarer"):
+        with pytest.raises(TypeError, match=name):
+            DetectorSettings(**{name: 10.0})
 
 
 def test_a_signal_may_be_loud_alone_for_hours_and_for_many_ticks():

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from causewatch.detectors import DetectorSettings
+from causewatch.detectors import DetectorSettings, Limits
 from causewatch.detectors.statistics import (
     MeanSquare,
     Observed,
@@ -36,9 +36,33 @@ def shown(values, fresh=None):
     return Observed(values, fresh, np.zeros(len(values)), np.ones(len(values), dtype=bool))
 
 
+def mean(memory, *most):
+    """A mean that takes everything if nothing else is said."""
+    return WeightedMean(memory, np.array(most or (np.inf,), dtype=float))
+
+
+def square(memory, *most):
+    return MeanSquare(memory, np.array(most or (np.inf,), dtype=float))
+
+
 def every_kind(number):
     moving = np.ones(number, dtype=bool)
-    return [WeightedMean(number, 8), MeanSquare(number, 8, 80.0), Standstill(moving, number / 2)]
+    return [
+        WeightedMean(8, np.full(number, 20.0)),
+        MeanSquare(8, np.full(number, 80.0)),
+        Standstill(moving, number / 2),
+    ]
+
+
+def limits_of(rows, moving=1.0, **numbers):
+    """Limits of which only those of statistics matter."""
+    table = np.array(rows, dtype=float)
+    signals = table.shape[1]
+    unseen = np.full(signals, np.nan)
+    return Limits(
+        table, moving, np.empty(0), np.zeros(signals), np.ones(signals), unseen, unseen, 100.0,
+        100.0, DetectorSettings(**numbers),
+    )  # fmt: skip
 
 
 # Means and squares
@@ -46,20 +70,36 @@ def every_kind(number):
 
 @given(st.integers(1, 64), st.integers(1, 50), st.floats(-20, 20))
 def test_a_mean_comes_closer_by_the_share_of_its_memory(memory, ticks, value):
-    statistic = WeightedMean(1, memory)
+    statistic = mean(memory)
     for _ in range(ticks):
         size = statistic.step(tick([value]))
     assert_allclose(size, [abs(value) * (1 - (1 - 1 / memory) ** ticks)], rtol=1e-9, atol=1e-12)
 
 
 def test_a_mean_over_one_tick_is_the_tick():
-    statistic = WeightedMean(2, 1)
+    statistic = mean(1, np.inf, np.inf)
     for value in (3.0, -7.0, 0.1):
         assert_allclose(statistic.step(tick([value, -value])), abs(value), rtol=1e-12)
 
 
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5), st.floats(-20, 20))
+@example([1e17], 0.5)
+@example([-1e300, 3.0, 1e17], 0.1)
+def test_of_a_wild_value_nothing_is_left_after_the_memory(wild, value):
+    statistic = mean(1)
+    for size in wild:
+        assert_array_equal(statistic.step(tick([size])), abs(size))
+    assert_array_equal(statistic.step(tick([value])), abs(value))  # to the last digit
+    longer = mean(2, 1e17)
+    for size in wild:
+        longer.step(tick([size]))
+    for _ in range(200):
+        size = longer.step(tick([value]))
+    assert_allclose(size, abs(value), rtol=1e-12, atol=1e-40)
+
+
 def test_a_mean_square_is_an_amplitude_that_begins_at_one():
-    statistic = MeanSquare(2, 8, 80.0)
+    statistic = square(8, 80.0, 80.0)
     for _ in range(30):
         size = statistic.step(tick([1.0, -1.0]))
         assert_allclose(size, 1.0)
@@ -68,19 +108,26 @@ def test_a_mean_square_is_an_amplitude_that_begins_at_one():
     assert_allclose(size, 3.0, rtol=1e-6)
 
 
-def test_squares_count_up_to_their_clip():
-    statistic = MeanSquare(1, 8, 80.0)
-    assert_allclose(statistic.step(tick([20.0])), [math.sqrt((7 + 80) / 8)])
+def test_squares_count_up_to_where_they_are_cut_by_signal():
+    statistic = square(8, 80.0, 20.0, 80.0)
+    sizes = np.sqrt([(7 + 80) / 8, (7 + 20) / 8, (7 + 64) / 8])
+    assert_allclose(statistic.step(tick([20.0, -1e150, 8.0])), sizes, rtol=1e-15)
+
+
+def test_means_count_up_to_where_they_are_cut_by_signal_and_on_both_sides():
+    statistic = mean(8, 20.0, 4.0, 20.0)
+    assert_array_equal(statistic.step(tick([1e300, -7.0, 8.0])), [2.5, 0.5, 1.0])
+    assert_array_equal(statistic.state, [2.5, -0.5, 1.0])
 
 
 def test_noise_that_doubles_shows_in_squares_and_an_offset_in_means():
     rng = np.random.default_rng(0)
-    mean, square = WeightedMean(2, 8), MeanSquare(2, 8, 80.0)
+    offset, noisy = mean(8, 20.0, 20.0), square(8, 80.0, 80.0)
     means, squares = [], []
     for noise in rng.normal(size=(400, 2)):
         now = tick([2.5 * noise[0], noise[1] + 1.5])
-        means.append(mean.step(now).copy())
-        squares.append(square.step(now).copy())
+        means.append(offset.step(now).copy())
+        squares.append(noisy.step(now).copy())
     assert np.mean(squares, axis=0)[0] > 2.2
     assert np.mean(means, axis=0)[1] > 1.4
 
@@ -168,13 +215,52 @@ def test_changed_is_never_said_of_what_is_missing():
 
 
 def test_the_standstill_comes_last_and_memories_as_they_are_set():
-    settings = DetectorSettings(means=(1, 3, 9), squares=(4, 5))
-    others, standstill = statistics_of(settings, np.ones(2, dtype=bool), 1.0)
+    limits = limits_of([[9.0, 9.0]] * 6, means=(1, 3, 9), squares=(4, 5))
+    others, standstill = statistics_of(limits)
     assert isinstance(standstill, Standstill)
     kinds = [WeightedMean] * 3 + [MeanSquare] * 2
     assert [type(statistic) for statistic in others] == kinds
     sizes = [float(statistic.step(tick([9.0, 9.0]))[0]) for statistic in others]
-    assert_allclose(sizes, [9, 3, 1, math.sqrt((3 + 80) / 4), math.sqrt((4 + 80) / 5)])
+    assert_allclose(sizes, [9, 3, 1, math.sqrt((3 + 81) / 4), math.sqrt((4 + 81) / 5)])
+
+
+def test_what_enters_a_memory_is_cut_at_three_times_its_own_limit():
+    rows = [[1.0, 2.0], [1.0, 2.0], [2.5, 3.0], [5.0, 4.0], [4.5, 3.5], [1.0, 1.0]]
+    limits = limits_of(rows, means=(1, 3, 9), squares=(4, 5))
+    others, _ = statistics_of(limits)
+    sizes = [statistic.step(tick([1e9, -1e9])) for statistic in others]
+    assert_array_equal(sizes[0], 1e9)  # one tick has nothing to forget
+    assert_allclose(sizes[1], [3 * 1.0 / 3, 3 * 2.0 / 3])
+    assert_allclose(sizes[2], [3 * 2.5 / 9, 3 * 3.0 / 9])
+    assert_allclose(sizes[3] ** 2, [(3 + 3 * 5.0**2) / 4, (3 + 3 * 4.0**2) / 4])
+    assert_allclose(sizes[4] ** 2, [(4 + 3 * 4.5**2) / 5, (4 + 3 * 3.5**2) / 5])
+    for size, row in zip(sizes[1:], rows[1:-1], strict=True):  # one tick passes no limit
+        assert (size <= row).all()
+
+
+def test_where_memories_are_cut_is_a_setting_and_a_single_tick_is_whatever_its_place():
+    limits = limits_of([[1.5], [1.5], [np.inf]], means=(4, 1), squares=(), memory_cut=5.0)
+    others, _ = statistics_of(limits)
+    sizes = [float(statistic.step(tick([100.0]))[0]) for statistic in others]
+    assert sizes == [5.0 * 1.5 / 4, 100.0]
+
+
+def test_without_a_limit_nothing_is_ever_infinite():
+    """Of a signal that was never judged, whatever it brings, something finite is said."""
+    others, _ = statistics_of(limits_of([[np.inf]] * 4))
+    for statistic in others:
+        for value in (1e300, -1e300, 1.7e308, -1.7e308, 1e160, 0.0, 1.0):
+            with np.errstate(over="ignore"):
+                size = statistic.step(tick([value]))
+            assert np.isfinite(size).all()
+            assert np.isfinite(statistic.state).all()
+
+
+def test_only_signals_with_a_limit_of_standing_still_are_looked_at():
+    _, standstill = statistics_of(limits_of([[9.0] * 3] * 3 + [[1.0, np.inf, 1.0]], moving=2.0))
+    for k in range(4):
+        sizes = standstill.step(shown([5.0, k, k]))
+    assert_array_equal(sizes, [1.5, 0.0, 0.0])  # of two that usually move, one does
 
 
 @given(

@@ -143,6 +143,19 @@ def test_settings_factor_and_how_a_second_recording_fared_come_back(tmp_path):
     assert back.watching.limits.statistics.shape == (3, 3)
 
 
+def test_the_range_of_a_signal_that_was_never_seen_comes_back(model, tmp_path):
+    limits = model.watching.limits
+    assert (limits.low < limits.high).all()
+    low, high = limits.low.copy(), limits.high.copy()
+    low[2] = high[2] = np.nan
+    unseen = replace(limits, low=low, high=high)
+    partly = replace(model, watching=replace(model.watching, limits=unseen))
+    partly.save(tmp_path / "partly.cwm")
+    back = cw.load(tmp_path / "partly.cwm")
+    assert_same(partly, back)
+    assert np.isnan(back.watching.limits.low[2])
+
+
 def test_a_model_without_links_comes_back(model, tmp_path):
     bare = replace(
         model,
@@ -268,8 +281,8 @@ def test_a_newer_version_says_so(saved):
     assert "install a newer causewatch" in refused(saved)
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_model_of_the_former_detector_says_how_to_learn_again(saved, version):
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_model_of_a_former_detector_says_how_to_learn_again(saved, version):
     content, arrays = read_archive(saved, KIND, VERSION)
     write_archive(saved, KIND, version, content, arrays)
     sentence = refused(saved)
@@ -364,6 +377,11 @@ FORGERIES = {
     "no limits of statistics": lambda c, a: a.pop("limit_statistics"),
     "a limit of zero": lambda c, a: a["limit_statistics"].__setitem__((0, 0), 0.0),
     "a limit that is no number": lambda c, a: a["limit_links"].__setitem__(0, np.nan),
+    "no ranges": lambda c, a: a.pop("limit_low"),
+    "a range without end": lambda c, a: a["limit_high"].__setitem__(0, np.inf),
+    "a range without beginning": lambda c, a: a["limit_low"].__setitem__(0, -np.inf),
+    "fewer ranges than signals": lambda c, a: a.__setitem__("limit_low", a["limit_low"][1:]),
+    "ranges of text": lambda c, a: a.__setitem__("limit_high", a["limit_high"].astype("U9")),
     "fewer statistics than limits": put("content", "watching", "limits", "settings", "means", [1]),
     "a memory of nothing": put("content", "watching", "limits", "settings", "means", [0, 8]),
     "a memory of half a tick": put("content", "watching", "limits", "settings", "means", [1.5, 8]),
@@ -371,6 +389,8 @@ FORGERIES = {
     "a margin as text": put("content", "watching", "limits", "settings", "margin", "wide"),
     "a window without end": put("content", "watching", "limits", "settings", "link_window", 10**9),
     "an unknown setting": put("content", "watching", "limits", "settings", "speed", 1.0),
+    "a setting of old": put("content", "watching", "limits", "settings", "square_clip", 80.0),
+    "a cut below the limit": put("content", "watching", "limits", "settings", "memory_cut", 0.5),
     "settings as a list": put("content", "watching", "limits", "settings", []),
     "fewer than no moving signals": put("content", "watching", "limits", "moving", -1.0),
     "a factor of zero": put("content", "watching", "factor", 0.0),

@@ -89,9 +89,24 @@ def test_ranges_habits_and_provenance_cover_both(model, changed):
     assert new.habits.ticks == old.habits.ticks + 3000
     assert np.all(new.habits.low <= old.habits.low)
     assert np.all(new.habits.high >= old.habits.high)
+    # Mechanisms of both recordings were learnt from causes within both ranges.
+    number = len(changed.candidate.signals)
+    np.testing.assert_array_equal(new.limits.low, new.habits.low[:number])
+    np.testing.assert_array_equal(new.limits.high, new.habits.high[:number])
+    np.testing.assert_array_equal(old.limits.low, old.habits.low[:number])
     origin = changed.candidate.provenance
     assert (origin.rows, origin.ticks) == (4500, 4500)
     assert origin.settings == model.provenance.settings
+
+
+def test_a_quiet_recording_narrows_no_range(model):
+    """What was normal before stays so."""
+    rows = PLANT.simulate(1500, seed=3).values
+    calm = update(model, frame(rows[np.abs(rows).max(axis=1) < 4.0])).candidate.watching.limits
+    before = model.watching.limits
+    assert (calm.low <= before.low).all()
+    assert (calm.high >= before.high).all()
+    assert (calm.low < before.low).sum() + (calm.high > before.high).sum() < 8
 
 
 def test_the_old_model_is_not_changed_by_an_update(model):

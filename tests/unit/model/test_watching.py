@@ -143,6 +143,10 @@ def test_limits_with_a_second_recording_are_the_larger_of_both():
     assert 2.0 < fared.factor < 4.5  # by so much they moved
     assert (limits.statistics >= alone.statistics).all()
     assert (limits.links >= alone.links).all()
+    assert_array_equal(alone.low, calm.min(axis=0))
+    assert_array_equal(alone.high, calm.max(axis=0))
+    assert_array_equal(limits.low, np.minimum(calm.min(axis=0), loud.min(axis=0)))
+    assert_array_equal(limits.high, np.maximum(calm.max(axis=0), loud.max(axis=0)))
     same_equations(equations, together)
     for rows in (calm, loud):
         assert np.nanmax(scores_of(Judged(together, [rows]), limits)) < 1.0
