@@ -113,7 +113,7 @@ def explained(name: str, part: str, folder: object) -> Iterator[Explained]:
 
 def _of_recording(name: str, model: NormalModel, recording: Recording) -> Iterator[Explained]:
     monitor = Monitor(model, describe=describe)
-    monitor.use_clock(recording.table.clock)
+    monitor.use_clock(recording.table.clock, put_right=True)
     values = columns_of(recording.table, monitor.columns)
     first: dict[str, Alarm] = {}
     last: dict[str, Alarm] = {}

@@ -116,7 +116,7 @@ def watch(
         Told the share of rows done.
     """
     monitor = Monitor(model, settings=settings, describe=describe)
-    monitor.use_clock(table.clock)
+    monitor.use_clock(table.clock, put_right=True)
     values = columns_of(table, monitor.columns)
     cover, last = RowCover(table), dict[str, Alarm]()
     steps: list[float] = []

@@ -56,7 +56,7 @@ def _value(change: Change, context: Context) -> str:
         now = with_unit(now, change.signal, context)
         if np.isnan(change.low) or change.low == change.after:
             return f"has been at {now}"
-        return f"is {now}; in normal operation it was always {normal}"
+        return f"has been {now}, in normal operation always {normal},"
     if change.what in ("switch", "valve"):
         return _switched(change, context)
     before, after = numbers(change.before, change.after)
@@ -67,14 +67,15 @@ def _switched(change: Change, context: Context) -> str:
     valve = change.what == "valve"
     if np.isnan(change.before):
         state = number(change.after)
-        return f"has stayed at {state}, against what its causes say"
+        return f"has stayed at {state}, against what its causes say,"
     on = change.after > change.before
     word = ("opened" if on else "closed") if valve else f"switched {'on' if on else 'off'}"
     return f"was {word} ({number(change.before)} → {number(change.after)})"
 
 
 def _twin(change: Change, context: Context) -> str:
-    return f"no longer equals {name_of(context.twins[change.signal], context)}"
+    other = name_of(context.twins[change.signal], context)
+    return f"has differed from {other}, which it always equalled,"
 
 
 def _stuck(change: Change, context: Context) -> str:
@@ -83,7 +84,7 @@ def _stuck(change: Change, context: Context) -> str:
         return f"has stopped counting at {value}"
     if change.what in ("switch", "valve"):
         return f"has stayed at {value} for longer than ever"
-    return f"is stuck at {value}"
+    return f"has been stuck at {value}"
 
 
 def _range(change: Change, context: Context) -> str:
@@ -96,12 +97,12 @@ def _range(change: Change, context: Context) -> str:
 
 def _level(change: Change, context: Context) -> str:
     side = "above" if change.amount > 0 else "below"
-    return f"reads {_amount(change, context)} {side} what its causes say"
+    return f"has read {_amount(change, context)} {side} what its causes say"
 
 
 def _drift(change: Change, context: Context) -> str:
     side = "above" if change.amount > 0 else "below"
-    return f"drifts away from what its causes say, now {_amount(change, context)} {side},"
+    return f"has drifted to {_amount(change, context)} {side} what its causes say"
 
 
 def _jump(change: Change, context: Context) -> str:
@@ -112,7 +113,7 @@ def _jump(change: Change, context: Context) -> str:
 
 
 def _noise(change: Change, context: Context) -> str:
-    return f"is {number(change.amount)} times noisier than usual"
+    return f"has been {number(change.amount)} times noisier than usual"
 
 
 def _link(change: Change, context: Context) -> str:
@@ -122,7 +123,7 @@ def _link(change: Change, context: Context) -> str:
 
 
 def _other(change: Change, context: Context) -> str:
-    return "does not behave as its causes say"
+    return "has not behaved as its causes say"
 
 
 WORDS = {
@@ -149,15 +150,15 @@ def link_words(broken: BrokenLink, context: Context) -> str:
     """How a signal no longer follows another, after its name."""
     link = broken.link
     source = "its own past" if link.is_auto else name_of(link.source, context)
-    lag = f" ({format_duration(link.lag * context.every)})" if link.lag else ""
+    lag = f" {format_duration(link.lag * context.every)} later" if link.lag else ""
     ratio = broken.observed / broken.normal if broken.normal else float("inf")
     if not np.isfinite(ratio):
-        return f"follows {source}{lag}, as it never did,"
+        return f"has followed {source}{lag}, as it never did,"
     if ratio < REVERSED:
-        return f"follows {source}{lag} the other way round"
+        return f"has followed {source}{lag} the other way round"
     if ratio < LOST:
-        return f"no longer follows {source}{lag}"
-    return f"follows {source}{lag} more {'strongly' if ratio > WEAKER else 'weakly'}"
+        return f"has not followed {source}{lag} any more"
+    return f"has followed {source}{lag} more {'strongly' if ratio > WEAKER else 'weakly'}"
 
 
 def _follow(names: Sequence[str], context: Context) -> list[str]:

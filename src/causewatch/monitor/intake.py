@@ -162,9 +162,10 @@ class Intake:
             return self._ticks(self._taken(order.finish())) + self._ordered(when, numbers)
         return self._ordered(when, numbers)
 
-    def settle(self, clock: Clock) -> None:
-        """Say what the times of the stream count, before the first `row_ns`."""
+    def settle(self, clock: Clock, *, put_right: bool = False) -> None:
+        """Say what the times of the stream count, before the first `row_ns`; see `use_clock`."""
         self._times.settle(clock)
+        self._order.put_right = put_right
 
     def row_ns(self, values: Floats, time: int) -> list[TickRow]:
         """As `row`, for programs that have read numbers and times already.

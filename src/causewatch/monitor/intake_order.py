@@ -48,6 +48,7 @@ class RowOrder:
         self.clock: Clock = "rows"
         self.last: int | None = None  # time of the last row that counted, as moved
         self.shift = 0  # by which times are moved: daylight saving
+        self.put_right = False  # whether daylight saving is undone in the times that come
         self.waiting: list[tuple[int, Floats]] = []  # rows kept back, with their own times
 
     def push(self, time: int, values: Floats) -> Iterator[tuple[int, Floats, bool]]:
@@ -160,7 +161,8 @@ class RowOrder:
 
     def _switches(self, now: int, jump: int) -> bool:
         """Whether the step to `now` is a daylight-saving change by `jump`."""
-        if self.last is None or self.clock != "naive" or self._interval >= LONGEST_SWITCH_INTERVAL:
+        concerned = self.clock == "naive" and not self.put_right
+        if self.last is None or not concerned or self._interval >= LONGEST_SWITCH_INTERVAL:
             return False
         off = now - self.last - self._interval - jump
         if abs(off) > 2 * self._interval or (jump > 0 and now - self.last <= self._gap):
@@ -185,6 +187,7 @@ class RowOrder:
         return {
             "last": self.last,
             "shift": self.shift,
+            "put_right": int(self.put_right),
             "waiting_times": np.array([time for time, _ in self.waiting], dtype=np.int64),
             "waiting_values": np.array(rows) if rows else np.empty((0, 0)),
         }
@@ -193,6 +196,7 @@ class RowOrder:
         """Go on from a snapshot."""
         self.last = None if state["last"] is None else int(state["last"])
         self.shift = int(state["shift"])
+        self.put_right = bool(state["put_right"])
         times = np.asarray(state["waiting_times"]).tolist()
         values = np.array(state["waiting_values"], dtype=np.float64)
         self.waiting = list(zip(times, values, strict=True))

@@ -212,9 +212,13 @@ class Monitor:
         """What the times of ticks and alarms count."""
         return self._intake.clock
 
-    def use_clock(self, clock: Clock) -> None:
-        """Say what times count before the first row, where `update_ns` is used."""
-        self._intake.settle(clock)
+    def use_clock(self, clock: Clock, *, put_right: bool = False) -> None:
+        """Say what times count before the first row, where `update_ns` is used.
+
+        Times of a table that was read are `put_right`: daylight-saving changes are undone in them,
+        and an hour that is missing on such a night is a gap.
+        """
+        self._intake.settle(clock, put_right=put_right)
 
     @property
     def alarms(self) -> AlarmPolicy:

@@ -14,10 +14,10 @@ from causewatch.streaming.store.sqlite import SqliteStore
 
 @pytest.fixture(scope="module")
 def ended(plant, tmp_path_factory):
-    """The state of a watch that ended while an alarm was on."""
+    """The state of a watch that ended while an alarm was on, after a link was seen broken."""
     folder = tmp_path_factory.mktemp("ended")
     source = folder / "log.csv"
-    source.write_text("".join(plant.lines[:250]))
+    source.write_text("".join(plant.lines[:255]))
     assert main(["watch", str(plant.model), str(source), "--state", str(folder / "state")]) == 0
     return folder / "state"
 
@@ -84,7 +84,7 @@ def test_the_life_of_an_alarm(alarms, id, plant, state, tmp_path, capsys):
 
     # The watch that goes on knows all of it: what was normal once raises nothing again.
     source = tmp_path / "log.csv"
-    source.write_text("".join(plant.lines[:265]))
+    source.write_text("".join(plant.lines[:270]))
     assert main(["watch", str(plant.model), str(source), "--state", str(state), "--json"]) == 0
     *lines, summary = map(json.loads, capsys.readouterr().out.splitlines())
     assert summary["rows"] == 15

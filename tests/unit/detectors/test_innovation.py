@@ -610,8 +610,7 @@ def test_a_value_beyond_its_range_is_kept_for_as_long_as_it_acts():
 def test_links_are_reestimated_and_signals_accepted_by_innovations_that_are_not_widened():
     equations = equations_of(2, 1, [(0, 1, 1, 1.0)])
     narrow, wide = (
-        InnovationDetector(equations, limits_of(equations, **ends))
-        for ends in (unit_range(2), {})
+        InnovationDetector(equations, limits_of(equations, **ends)) for ends in (unit_range(2), {})
     )
     rng = np.random.default_rng(0)
     rows = rng.normal(scale=3.0, size=(200, 2))

@@ -448,6 +448,7 @@ def test_the_peak_of_an_alarm_that_is_on_is_that_of_now(tmp_path: Path) -> None:
     plant = a_plant()
     rows = plant.rows(240, 91, 1)
     rows[150:, 1] += 20.0
+    rows[152:, 1] += 12.0  # worse, but not by so much that it is told
     with (
         Dashboard(plant, tmp_path) as dashboard,
         httpx.Client(base_url=dashboard.url, timeout=20) as client,
