@@ -30,10 +30,10 @@ def said(change, follow=(), **more):
 @pytest.mark.parametrize(
     ("observed", "words"),
     [
-        (0.05, "no longer follows P101 (20 s)"),
-        (-0.9, "follows P101 (20 s) the other way round"),
-        (1.9, "follows P101 (20 s) more strongly"),
-        (0.6, "follows P101 (20 s) more weakly"),
+        (0.05, "has not followed P101 20 s later any more"),
+        (-0.9, "has followed P101 20 s later the other way round"),
+        (1.9, "has followed P101 20 s later more strongly"),
+        (0.6, "has followed P101 20 s later more weakly"),
     ],
 )
 def test_broken_links(observed, words):
@@ -50,15 +50,15 @@ NOW = "2015-12-28 10:00:00"
     [
         (
             Change("L", "level", at(0), amount=-12.34),
-            "L reads 12.3 mm below what its causes say since",
+            "L has read 12.3 mm below what its causes say since",
         ),
         (
             Change("L", "drift", at(0), amount=0.5),
-            "L drifts away from what its causes say, now 0.5 mm above, since",
+            "L has drifted to 0.5 mm above what its causes say since",
         ),
         (Change("L", "jump", at(0), amount=-50.0), "L jumped down by 50 mm at"),
-        (Change("L", "noise", at(0), amount=3.21), "L is 3.21 times noisier than usual since"),
-        (Change("L", "stuck", at(0), after=-0.5), "L is stuck at −0.5 mm since"),
+        (Change("L", "noise", at(0), amount=3.21), "L has been 3.21 times noisier than usual since"),
+        (Change("L", "stuck", at(0), after=-0.5), "L has been stuck at −0.5 mm since"),
         (
             Change("C", "stuck", at(0), what="counter", after=1e6),
             "C has stopped counting at 1,000,000 since",
@@ -78,7 +78,7 @@ NOW = "2015-12-28 10:00:00"
         ),
         (
             Change("P", "switched", at(0), what="switch", after=1.0),
-            "P has stayed at 1, against what its causes say since",
+            "P has stayed at 1, against what its causes say, since",
         ),
         (
             Change("P", "value", at(0), what="switch", before=1.0, after=0.0),
@@ -94,7 +94,7 @@ NOW = "2015-12-28 10:00:00"
         ),
         (
             Change("S", "value", at(0), what="setting", low=3.0, after=5.0),
-            "S is 5; in normal operation it was always 3 since",
+            "S has been 5, in normal operation always 3, since",
         ),
         (
             Change("L", "range", at(0), after=78.61, low=67.7, high=77.8),
@@ -104,8 +104,8 @@ NOW = "2015-12-28 10:00:00"
             Change("L", "range", at(0), after=2.0, low=67.7, high=77.8),
             "L fell to 2 mm, below its normal range (67.7 to 77.8) at",
         ),
-        (Change("A", "other", at(0)), "A does not behave as its causes say since"),
-        (Change("B", "twin", at(0)), "B no longer equals A since"),
+        (Change("A", "other", at(0)), "A has not behaved as its causes say since"),
+        (Change("B", "twin", at(0)), "B has differed from A, which it always equalled, since"),
     ],
 )
 def test_what_happened(change, text):
@@ -169,9 +169,9 @@ def test_numbers_are_told_apart():
 @pytest.mark.parametrize(
     ("seen", "raised", "words"),
     [
-        (biased_sensor(), ONSET, "LIT301 reads"),
+        (biased_sensor(), ONSET, "LIT301 has read"),
         (biased_sensor(), ONSET, "above what its causes say since 2015-12-28 10:13:20;"),
-        (changed_mechanism(), ONSET, "LIT301 reads"),
+        (changed_mechanism(), ONSET, "LIT301 has read"),
         (changed_mechanism(), ONSET, "P101 follows from it."),
         (frozen_signal(), ONSET + 12, "AIT202"),
     ],

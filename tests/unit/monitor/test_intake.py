@@ -328,6 +328,25 @@ def test_summer_time_is_neither_gap_nor_overlap():
 
 
 @pytest.mark.parametrize("saved", [False, True])
+def test_times_put_right_are_not_put_right_again(saved):
+    """A table that was read has a gap where such a night has no rows, and no change of clocks."""
+    night = np.datetime64("2024-03-31T01:59:50", "ns").astype(np.int64)
+    seconds = [*range(10), *range(3610, 3620)]
+    target = intake()
+    target.settle("naive", put_right=True)
+    ticks = []
+    for row, second in enumerate(seconds):
+        if saved and row == 5:
+            state, target = target.snapshot(), intake()
+            target.restore(state)
+        ticks += target.row_ns(np.array([1.0, 1.0]), int(night + second * NANOSECONDS))
+    ticks += target.flush()
+    assert [tick.time for tick in ticks] == [int(night + k * NANOSECONDS) for k in seconds]
+    assert [tick.new_stretch for tick in ticks].count(True) == 2
+    assert "daylight_saving" not in target.problems
+
+
+@pytest.mark.parametrize("saved", [False, True])
 def test_winter_time_with_the_last_row_of_all(saved):
     target = intake()
     feed(

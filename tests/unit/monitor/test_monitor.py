@@ -436,7 +436,7 @@ def test_a_stuck_sensor_is_one_alarm_that_names_it(model, seed):
     assert story.blamed == {"C"}
     assert story.on[when:].all()
     assert alarm.causes[0].signal == "C"
-    assert "C is stuck at" in story.events[-1][2].headline
+    assert "C has been stuck at" in story.events[-1][2].headline
     assert story.health == []  # it is evidence, and no matter of health beside it
 
 
