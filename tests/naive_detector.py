@@ -58,11 +58,11 @@ class NaiveDetector:
         self.mean_cut, self.square_cut = {}, {}
         for row, memory in enumerate(MEANS):
             for j in self.signals:
-                most = CLIP if calibrating else CUT * self.limit[row][j]
+                most = CLIP if calibrating else min(CUT * self.limit[row][j], CLIP)
                 self.mean_cut[memory, j] = most if memory > 1 else math.inf
         for row, memory in enumerate(SQUARES, len(MEANS)):
             for j in self.signals:
-                most = CLIP**2 if calibrating else CUT * self.limit[row][j] ** 2
+                most = CLIP**2 if calibrating else min(CUT * self.limit[row][j] ** 2, CLIP**2)
                 self.square_cut[memory, j] = most
         self.low, self.high = limits.low.tolist(), limits.high.tolist()
         self.stands = [math.isfinite(limit) for limit in self.limit[-1]]

@@ -117,12 +117,11 @@ def calibrate(
     settings = settings or DetectorSettings()
     first = normal[0].equations
     mobile, usual = _moving(normal, settings)
-    # Such that what enters the memories is cut at `clip` in this first run.
-    means = np.full(len(settings.means), settings.clip / settings.memory_cut)
-    squares = np.full(len(settings.squares), settings.clip / np.sqrt(settings.memory_cut))
-    still = np.where(mobile, 1.0, np.inf)
+    # Without limits, what enters the memories is cut at `clip`.
+    unknown = np.full((len(settings.means) + len(settings.squares) + 1, first.signals), np.inf)
+    unknown[-1, mobile] = 1.0
     limits = Limits(
-        statistics=np.vstack([np.tile(np.append(means, squares)[:, None], first.signals), still]),
+        statistics=unknown,
         moving=usual,
         links=np.ones(len(first.source)),
         centre=centre,

@@ -35,6 +35,9 @@ __all__ = ["InnovationDetector"]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+LARGEST = float(np.sqrt(np.finfo(np.float64).max))
+"""Nothing is larger: what is multiplied or squared later must not overflow."""
+
 
 class InnovationDetector:
     """Judges ticks by the innovations of their mechanisms; see the top of this module.
@@ -58,8 +61,8 @@ class InnovationDetector:
         self._inverse = 1.0 / equations.spread
         self._leans = _leaning(equations, limits)
         self._low, self._high = limits.low.copy(), limits.high.copy()
-        others = equations.source != equations.target
-        self._leverage = others * (equations.coefficient * self._inverse[equations.target]) ** 2
+        self._leverage = np.abs(equations.coefficient) * self._inverse[equations.target]
+        self._leverage[equations.source == equations.target] = 0.0
         statistics, self._standstill = statistics_of(limits)
         self._all = (*statistics, self._standstill)
         self._shift = np.zeros(number)  # by how much operators have moved what is expected
@@ -110,6 +113,7 @@ class InnovationDetector:
             return Evidence(None, np.full(number, np.nan), expected)
         ratios = self.sizes / self._limits.statistics
         np.minimum(ratios[-1], self._settings.still_most, out=ratios[-1])
+        np.minimum(ratios, LARGEST, out=ratios)
         evidence = ratios.max(axis=0)
         if complete:
             return Evidence(float(evidence.max()), evidence, expected)
@@ -203,16 +207,18 @@ class InnovationDetector:
         """What each spread is multiplied by, since causes are beyond their range; None: nothing."""
         number, beyond = self._number, self._beyond
         beyond[number:] = beyond[:-number]
-        beyond[:number] = np.fmax(np.fmax(self._low - values, values - self._high), 0.0)
+        outside = np.fmax(np.fmax(self._low - values, values - self._high), 0.0)
+        beyond[:number] = np.minimum(outside, LARGEST)  # infinite times nothing would be unknown
         if beyond[:number].any():
             self._outside = self._equations.max_lag + 1
         if not self._outside or not len(self._places):
             return None
         self._outside -= 1
         widened = np.ones(number)
-        terms = self._leverage * beyond[self._places] ** 2
+        most = self._settings.widen_most
+        terms = np.minimum(self._leverage * beyond[self._places], most) ** 2
         widened[self._linked] += np.add.reduceat(terms, self._firsts)
-        return np.minimum(np.sqrt(widened), self._settings.widen_most)
+        return np.minimum(np.sqrt(widened), most)
 
     def _replace_missing(self, values: Floats, missing: Flags, expected: Floats) -> Floats:
         """Replace missing values in the history; what is expected with them."""

@@ -44,11 +44,12 @@ class DetectorSettings:
     squares
         Memories of the weighted mean squares of innovations, which see noise and oscillation.
     clip
-        What enters a memory in normal operation is cut at this many spreads: one wild value must
+        What enters a memory is cut at this many spreads: one wild value in normal operation must
         not put a limit out of reach.
     memory_cut
-        Later, what enters a memory is cut at this many times its limit, so that an event fills it
-        no further than it can soon forget. A memory of one tick takes everything.
+        Once there are limits it is cut at this many times the limit, if that is less, so that an
+        event fills a memory no further than it can soon forget. A memory of one tick takes
+        everything.
     widen_most
         A mechanism whose causes are beyond the range they were learnt in counts as less exact, by
         this factor at most: so far it is trusted anywhere.

@@ -166,15 +166,17 @@ def changed(values: Floats, before: Floats) -> Flags:
 def statistics_of(limits: Limits) -> tuple[Sequence[Statistic], Standstill]:
     """The statistics of innovations, and the standstill, which comes last in every table.
 
-    What enters a memory is cut at a multiple of its limit. A memory of one tick has nothing to
-    forget and takes everything.
+    What enters a memory is cut at a multiple of its limit, and nowhere later than when limits were
+    learnt: what normal operation showed must not pass. A memory of one tick has nothing to forget
+    and takes everything.
     """
     settings = limits.settings
     rows = iter(limits.statistics)
     statistics: list[Statistic] = []
     for memory in settings.means:
-        most = settings.memory_cut * next(rows)
+        most = np.minimum(settings.memory_cut * next(rows), settings.clip)
         statistics.append(WeightedMean(memory, most if memory > 1 else np.full_like(most, np.inf)))
     for memory in settings.squares:
-        statistics.append(MeanSquare(memory, settings.memory_cut * next(rows) ** 2))
+        most = np.minimum(settings.memory_cut * next(rows) ** 2, settings.clip**2)
+        statistics.append(MeanSquare(memory, most))
     return statistics, Standstill(limits.mobile, limits.moving)

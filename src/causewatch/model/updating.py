@@ -316,6 +316,8 @@ def _pooled(old: NormalModel, lines: NormalModel, limits: Limits) -> Limits:
         limits,
         statistics=np.maximum(limits.statistics, before.statistics),
         links=links,
+        low=np.fmin(limits.low, before.low),
+        high=np.fmax(limits.high, before.high),
         supported=limits.supported + before.supported,
     )
 

@@ -29,7 +29,8 @@ def test_one_that_comes_apart_is_named_with_its_twin(model):
     (alarm,) = raised
     assert "x4" in alarm.signals
     assert cw.explain(alarm).causes[0].signal == "x4"
-    assert cw.explain(alarm).headline.startswith("x4 has differed from x1, which it always equalled, since")
+    told = cw.explain(alarm).headline
+    assert told.startswith("x4 has differed from x1, which it always equalled, since")
     assert "row 60" in cw.explain(alarm).headline
 
 
