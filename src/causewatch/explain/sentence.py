@@ -150,14 +150,14 @@ def link_words(broken: BrokenLink, context: Context) -> str:
     """How a signal no longer follows another, after its name."""
     link = broken.link
     source = "its own past" if link.is_auto else name_of(link.source, context)
-    lag = f" {format_duration(link.lag * context.every)} later" if link.lag else ""
+    lag = f" (after {format_duration(link.lag * context.every)})" if link.lag else ""
     ratio = broken.observed / broken.normal if broken.normal else float("inf")
     if not np.isfinite(ratio):
         return f"has followed {source}{lag}, as it never did,"
     if ratio < REVERSED:
         return f"has followed {source}{lag} the other way round"
     if ratio < LOST:
-        return f"has not followed {source}{lag} any more"
+        return f"has not followed {source}{lag}"
     return f"has followed {source}{lag} more {'strongly' if ratio > WEAKER else 'weakly'}"
 
 

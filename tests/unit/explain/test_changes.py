@@ -56,6 +56,19 @@ def test_an_offset_that_would_put_the_truth_where_it_cannot_be_is_not_told():
     assert narrow.kind in ("range", "level")
 
 
+def test_an_excursion_that_was_over_before_is_not_told_again():
+    """A spike had an alarm of its own; what comes later is told as what it is."""
+    values = rows()
+    values[ONSET - 20, 1] += 1e6
+    values[ONSET:, 1] += 3.0
+    low, high = np.full(4, -50.0), np.full(4, 50.0)
+    told = changed(values, 1, low=low, high=high)
+    assert told.kind != "range"
+    assert abs(told.amount) < 100
+    values[ONSET - 2, 1] += 1e6  # this one is part of it
+    assert changed(values, 1, low=low, high=high).kind == "range"
+
+
 def test_leaving_the_normal_range_is_told_with_the_range():
     values = rows()
     values[ONSET:, 3] += 20.0

@@ -30,10 +30,10 @@ def said(change, follow=(), **more):
 @pytest.mark.parametrize(
     ("observed", "words"),
     [
-        (0.05, "has not followed P101 20 s later any more"),
-        (-0.9, "has followed P101 20 s later the other way round"),
-        (1.9, "has followed P101 20 s later more strongly"),
-        (0.6, "has followed P101 20 s later more weakly"),
+        (0.05, "has not followed P101 (after 20 s)"),
+        (-0.9, "has followed P101 (after 20 s) the other way round"),
+        (1.9, "has followed P101 (after 20 s) more strongly"),
+        (0.6, "has followed P101 (after 20 s) more weakly"),
     ],
 )
 def test_broken_links(observed, words):
@@ -57,7 +57,10 @@ NOW = "2015-12-28 10:00:00"
             "L has drifted to 0.5 mm above what its causes say since",
         ),
         (Change("L", "jump", at(0), amount=-50.0), "L jumped down by 50 mm at"),
-        (Change("L", "noise", at(0), amount=3.21), "L has been 3.21 times noisier than usual since"),
+        (
+            Change("L", "noise", at(0), amount=3.21),
+            "L has been 3.21 times noisier than usual since",
+        ),
         (Change("L", "stuck", at(0), after=-0.5), "L has been stuck at −0.5 mm since"),
         (
             Change("C", "stuck", at(0), what="counter", after=1e6),
