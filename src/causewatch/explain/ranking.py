@@ -33,6 +33,8 @@ Ints = NDArray[np.intp]
 
 BEFORE = 60
 """Ticks before the raising of the alarm that are looked at, for when trouble began."""
+OVER = 3
+"""Trouble has ended after so many ticks below the limit: it had an alarm of its own."""
 OPENING = 12
 """Ticks of the alarm that are looked at, the first one included."""
 LATER = 0.25
@@ -148,7 +150,9 @@ def rank(course: Course, context: Context, raised_at: int) -> Ranking:
     weight = np.where(age > 0, LATER, np.ones(seen.shape))
     weight[:, linked:] = np.exp(-age / FADING)
     own = (seen * weight).max(axis=0, initial=0.0)
-    onset = start + _onsets(course.innovation[start:stop])
+    # What was over before the alarm belongs to an earlier one.
+    over = start + _over(course.evidence[start:raised])
+    onset = np.maximum(start + _onsets(course.innovation[start:stop]), over)
     late = course.evidence[: raised + GUARDED, linked:]
     onset[linked:] = _departures(late, onset[linked:], start)
     trouble = seen.max(axis=0, initial=0.0) > 1.0
@@ -178,6 +182,16 @@ def _onsets(innovation: Floats) -> Ints:
     peak = rise.argmax(axis=0)
     ahead = np.arange(len(total))[:, None] <= peak
     return np.asarray(np.where(ahead, total, np.inf).argmin(axis=0), dtype=np.intp)
+
+
+def _over(evidence: Floats) -> Ints:
+    """The tick after the last trouble of each signal that had ended by now; 0 if there was none."""
+    loud = np.nan_to_num(evidence) > 1.0
+    ended = loud[: max(0, len(loud) - OVER)].copy()
+    for later in range(1, OVER + 1):
+        ended &= ~loud[later : later + len(ended)]
+    ticks = np.arange(1, len(ended) + 1)[:, None]
+    return np.asarray((ended * ticks).max(axis=0, initial=0), dtype=np.intp)
 
 
 def _departures(evidence: Floats, onset: Ints, start: int) -> Ints:

@@ -98,7 +98,7 @@ def test_the_report_is_one_file_without_requests(tmp_path):
     assert not re.search(r"<script|<img|<link|<iframe|@import|\ssrc=|\shref=\"http", text)
     assert all(place.startswith("#") for place in re.findall(r"url\((.)", text))
     assert text.count("<svg") == 3 + 2  # three pictures, and a bar for each likely cause
-    for words in ("LIT301 reads", "Where it starts", "Broken links", "20 s", "not yet"):
+    for words in ("LIT301 has read", "Where it starts", "Broken links", "20 s", "not yet"):
         assert words in text
 
 
