@@ -26,8 +26,6 @@ NOISY = 2.0
 """A signal is called noisier from this factor of its usual spread on."""
 OFF = 2.0
 """A level is off if its mean is this many times what chance would make it."""
-OVER = 3
-"""An excursion is over once a signal has been within its range for so many ticks."""
 BEYOND = 0.05
 """A value is outside its normal range from this share of the range on."""
 DRIFTS = 3
@@ -225,14 +223,8 @@ def _out_of_range(
     low, high = float(context.low[column]), float(context.high[column])
     margin = BEYOND * (high - low)
     values = course.values[ranking.start : ranking.stop, column]
-    outside = (values < low - margin) | (values > high + margin)
-    # An excursion that was over before the alarm belongs to an earlier one.
-    begin = ranking.raised - ranking.start
-    while begin > 0 and outside[max(0, begin - OVER) : begin].any():
-        begin -= 1
-    out = np.flatnonzero(outside)
-    onset = min(int(ranking.onset[column]), ranking.raised) - ranking.start
-    out = out[out >= max(begin, onset)]
+    out = np.flatnonzero((values < low - margin) | (values > high + margin))
+    out = out[out >= min(int(ranking.onset[column]), ranking.raised) - ranking.start]
     if not len(out):
         return None
     distance = np.abs(values[out] - np.clip(values[out], low, high))
