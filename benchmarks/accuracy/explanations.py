@@ -114,7 +114,7 @@ def explained(name: str, part: str, folder: object) -> Iterator[Explained]:
 def _of_recording(name: str, model: NormalModel, recording: Recording) -> Iterator[Explained]:
     monitor = Monitor(model, describe=describe)
     monitor.use_clock(recording.table.clock, put_right=True)
-    values = columns_of(recording.table, monitor.columns)
+    values = columns_of(recording.table, monitor.model.watched)
     first: dict[str, Alarm] = {}
     last: dict[str, Alarm] = {}
     for when, row in zip(recording.table.time.tolist(), values, strict=True):

@@ -61,7 +61,7 @@ def watched(model: NormalModel, run: Run) -> list[Alarm]:
     monitor = Monitor(model)
     last: dict[str, Alarm] = {}
     recording = to_table(run)
-    values = columns_of(recording, monitor.columns)
+    values = columns_of(recording, monitor.model.watched)
     for when, row in zip(recording.time.tolist(), values, strict=True):
         for tick in monitor.update_ns(row, when).all:
             last |= {alarm.id: alarm for _, alarm in tick.events}

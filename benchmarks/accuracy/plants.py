@@ -61,7 +61,7 @@ def watch(model: cw.NormalModel, recording: TimeTable, **how: object) -> Watched
     """Run a monitor over a recording."""
     monitor = cw.Monitor(model, **how)  # type: ignore[arg-type]
     monitor.use_clock(recording.clock)
-    place = [recording.signals.index(name) for name in monitor.columns]
+    place = [recording.signals.index(name) for name in monitor.model.watched]
     score = np.full(len(recording), np.nan)
     alarm = np.zeros(len(recording), dtype=np.bool_)
     last: dict[str, cw.Alarm] = {}

@@ -87,7 +87,7 @@ def score_rows(model: NormalModel, rows: Rows) -> Floats:
     """
     monitor = Monitor(model)
     place = {name: k for k, name in enumerate(rows.names)}
-    values = _measured(rows.values)[:, [place[name] for name in monitor.columns]]
+    values = _measured(rows.values)[:, [place[name] for name in model.watched]]
     times, clock = _stream_times(model, rows)
     monitor.use_clock(clock)
     scores = np.zeros(len(values))

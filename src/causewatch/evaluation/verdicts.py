@@ -117,7 +117,7 @@ def watch(
     """
     monitor = Monitor(model, settings=settings, describe=describe)
     monitor.use_clock(table.clock, put_right=True)
-    values = columns_of(table, monitor.columns)
+    values = columns_of(table, model.watched)
     cover, last = RowCover(table), dict[str, Alarm]()
     steps: list[float] = []
 

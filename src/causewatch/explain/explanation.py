@@ -188,7 +188,7 @@ def context_of(model: NormalModel) -> Context:
     """What `explain` needs of a model."""
     names = model.signals
     known = model.knowledge
-    column = {name: k for k, name in enumerate((*names, *model.watching.guarded))}
+    column = {name: k for k, name in enumerate(model.watched)}
     causes: dict[int, tuple[int, ...]] = {}
     unwatched: dict[int, tuple[str, ...]] = {}
     for source, target in known.required_pairs(column):

@@ -154,6 +154,16 @@ class NormalModel:
         return self.preprocessing.signals
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Signals of the recording learnt from, in its order: that of rows without names."""
+        return self.preprocessing.columns
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """Signals that a monitor watches: those in the model, then the guarded ones."""
+        return (*self.signals, *self.watching.guarded)
+
+    @property
     def tick(self) -> str:
         """Length of a tick for people: ``10 s``, or ``20 rows of 499 ms``."""
         return format_tick(self.preprocessing.every, self.interval)

@@ -45,6 +45,7 @@ class _Preprocessing(_Strict):
     step: Annotated[int, Field(ge=1)] | None
     hold: Count
     reason: str
+    columns: list[Name] = []
 
 
 class _Finding(_Strict):
@@ -237,6 +238,17 @@ def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> N
         raise ValueError(msg)
 
 
+def _columns(plan: _Preprocessing, guarded: list[str]) -> tuple[str, ...]:
+    """The columns of the recording in order; none where they are not known."""
+    if not plan.columns:  # files of earlier releases do not say
+        return () if plan.dropped else tuple(plan.signals)
+    kept_and_dropped = sorted((*plan.signals, *plan.dropped))
+    if sorted(plan.columns) != kept_and_dropped or not plan.dropped.keys() >= set(guarded):
+        msg = "the columns of the recording are not the signals kept, left out and guarded"
+        raise ValueError(msg)
+    return tuple(plan.columns)
+
+
 def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel:
     plan = content.preprocessing
     names = tuple(plan.signals)
@@ -262,7 +274,12 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
     )
     return NormalModel(
         preset=content.preset,
-        preprocessing=Preprocessing(**(plan.model_dump() | {"signals": names})),
+        preprocessing=Preprocessing(
+            **(
+                plan.model_dump()
+                | {"signals": names, "columns": _columns(plan, content.watching.guarded)}
+            )
+        ),
         graph=graph,
         mechanisms={
             name: Mechanism(name, coefficients[name], intercept, spread, explained)

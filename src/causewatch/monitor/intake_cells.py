@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.cells import LARGEST, MISSING, WORDS
-from causewatch.errors import TableError, shorten
+from causewatch.errors import TableError, listing, shorten
 from causewatch.monitor.intake_problems import Problems
 
 __all__ = ["MOST_EXTRA", "RowReader"]
@@ -33,17 +33,28 @@ class RowReader:
     ----------
     columns
         The columns wanted.
+    order
+        The columns of a row without names, in order; none if that is not known.
     known
         Further columns that are no news: those the model left out.
     problems
         Where to count what is wrong.
     """
 
-    def __init__(self, columns: Sequence[str], known: Sequence[str], problems: Problems) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        order: Sequence[str],
+        known: Sequence[str],
+        problems: Problems,
+    ) -> None:
         self._columns = tuple(columns)
+        self._order = tuple(order)
         self._known = frozenset(columns) | frozenset(known)
         self._problems = problems
         self._get = operator.itemgetter(*columns, columns[0])  # a tuple even for one column
+        place = {name: k for k, name in enumerate(order)}
+        self._places = [place[name] for name in columns] if order else []
         self._size = -1  # number of cells of the last row whose names were looked at
         self._extra: dict[str, None] = {}  # unknown names seen, in order
         self._absent: set[str] = set()  # columns missing in the last row, and its size
@@ -78,7 +89,6 @@ class RowReader:
 
     def _in_order(self, row: Any) -> Any:
         """The cells of a row without names."""
-        expected = len(self._columns)
         if isinstance(row, np.ma.MaskedArray):
             row = [None if cell is np.ma.masked else cell for cell in row]
         if isinstance(row, np.ndarray):
@@ -87,13 +97,20 @@ class RowReader:
             found = len(row)
         else:
             found = -1
-        if found == expected:
-            return row
+        if found == len(self._order) > 0:
+            if isinstance(row, np.ndarray):
+                return row[self._places]
+            return [row[place] for place in self._places]
         what = f"{found} values" if found >= 0 else f"an object of type {type(row).__name__}"
-        msg = (
-            f"A row of {what} arrived, but {expected} values in the order of the model or a mapping"
-            " from signal to value were expected; give the values by name."
-        )
+        if self._order:
+            wanted = (
+                f"{len(self._order)} values in the order of the recording learnt from"
+                f" ({listing(self._order)}), or a mapping from signal to value, are"
+            )
+        else:
+            wanted = "the model does not say in which order values come, so a mapping from signal"
+            wanted += " to value is"
+        msg = f"A row is {what}, but {wanted} needed."
         raise TableError(msg)
 
     def _with_gaps(self, row: Mapping[str, Any]) -> list[Any]:
