@@ -87,6 +87,9 @@ class CausalGraph:
     def __hash__(self) -> int:
         return hash((self.signals, tuple(self.links)))
 
+    def __reduce__(self) -> tuple[type[CausalGraph], tuple[Any, ...]]:
+        return CausalGraph, (self.signals, dict(self.links))
+
     def __repr__(self) -> str:
         return f"CausalGraph({len(self.signals)} signals, {len(self)} links)"
 

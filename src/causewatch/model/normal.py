@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -173,6 +173,12 @@ class NormalModel:
         from causewatch.model.store import save
 
         save(self, path)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], NormalModel], tuple[bytes]]:
+        """Pickled and copied is the content of the model's file, checked when it comes back."""
+        from causewatch.model.store import pack, unpack
+
+        return unpack, (pack(self),)
 
     def __repr__(self) -> str:
         return (

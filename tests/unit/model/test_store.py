@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import pickle
@@ -18,7 +19,7 @@ from causewatch.archive import read_archive, write_archive
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import ModelFileError
 from causewatch.graph import CausalGraph
-from causewatch.model.store import KIND, VERSION
+from causewatch.model.store import KIND, VERSION, unpack
 from recordings import stable
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -117,6 +118,15 @@ def test_saving_again_gives_the_same_bytes(saved, tmp_path):
     again = tmp_path / "again.cwm"
     cw.load(saved).save(again)
     assert again.read_bytes() == saved.read_bytes()
+
+
+@pytest.mark.parametrize("again", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy])
+def test_a_model_is_pickled_and_copied_as_its_file(model, saved, again, tmp_path):
+    assert_same(model, again(model))
+    assert again(model.graph) == model.graph
+    assert saved.read_bytes() in pickle.dumps(model)
+    with pytest.raises(ModelFileError, match="'model' is not a causewatch model file"):
+        unpack(saved.read_bytes()[:100])
 
 
 def test_paper_models_and_files_come_back_too(tmp_path):
