@@ -16,7 +16,7 @@ import typer.main
 import causewatch
 from causewatch.cli.app import build
 from causewatch.explain.changes import ChangeKind
-from causewatch.explain.described import HEALTH
+from causewatch.explain.sentence import HEALTH
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = Path(causewatch.__file__).parent

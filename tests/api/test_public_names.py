@@ -66,7 +66,7 @@ def test_the_public_names_are_these():
 
 
 def test_the_front_door_and_the_rooms_lead_to_the_same_things():
-    assert set(causewatch.__all__) <= set(dir(causewatch))
+    assert dir(causewatch) == sorted(causewatch.__all__)
     assert causewatch.learn is importlib.import_module("causewatch.model").learn
     assert causewatch.pcmci is importlib.import_module("causewatch.discovery").pcmci
     with pytest.raises(AttributeError, match="no attribute 'lern'"):

@@ -14,7 +14,7 @@ from causewatch.errors import SettingError
 from causewatch.explain.changes import Change, change_of
 from causewatch.explain.checks import Check, checks_of
 from causewatch.explain.ranking import Context, Ranking, confidences, rank
-from causewatch.explain.sentence import cannot_tell, headline
+from causewatch.explain.sentence import cannot_tell, headline, unwell
 from causewatch.model.normal import NormalModel
 from causewatch.monitor.alarms import Alarm, BrokenLink, Cause
 from causewatch.monitor.course import Course
@@ -125,6 +125,12 @@ def explain(
     published
         The published method's criterion by signal, where it was computed.
     """
+    if not isinstance(alarm, Alarm):
+        msg = (
+            "explain takes an alarm, such as those in monitor.update(row).raised; this is an"
+            f" object of type {type(alarm).__name__}."
+        )
+        raise SettingError(msg)
     course = alarm.course if course is None else course
     model = alarm.model if model is None else model
     if context is None and model is not None:
@@ -266,7 +272,7 @@ def _of_health(
     alarm: Alarm, links: tuple[BrokenLink, ...], paper: tuple[tuple[str, float], ...]
 ) -> Explanation:
     names = list(alarm.signals)
-    said = alarm.headline or f"{', '.join(names)}: {alarm.problem or 'cannot be trusted'}."
+    said = alarm.headline or unwell(names, alarm.problem)
     causes = tuple(Cause(name, alarm.signals[name] or 0.0, 1.0 / len(names)) for name in names)
     return Explanation(alarm, causes, False, links, (), (), said, paper)
 
