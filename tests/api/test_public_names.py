@@ -51,6 +51,7 @@ def test_the_public_names_are_these():
         "Strength",
         "Tick",
         "TimeTable",
+        "Watched",
         "describe",
         "draw",
         "explain",
@@ -61,6 +62,8 @@ def test_the_public_names_are_these():
         "pcmci",
         "read_table",
         "replay",
+        "score",
+        "watch",
         "write_report",
     ]
 

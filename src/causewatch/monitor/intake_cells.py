@@ -16,7 +16,7 @@ from causewatch.data.cells import LARGEST, MISSING, WORDS
 from causewatch.errors import TableError, listing, shorten
 from causewatch.monitor.intake_problems import Problems
 
-__all__ = ["MOST_EXTRA", "RowReader"]
+__all__ = ["MOST_EXTRA", "RowReader", "misfit"]
 
 Floats = NDArray[np.float64]
 
@@ -102,16 +102,8 @@ class RowReader:
                 return row[self._places]
             return [row[place] for place in self._places]
         what = f"{found} values" if found >= 0 else f"an object of type {type(row).__name__}"
-        if self._order:
-            wanted = (
-                f"{len(self._order)} values in the order of the recording learnt from"
-                f" ({listing(self._order)}), or a mapping from signal to value, are"
-            )
-        else:
-            wanted = "the model does not say in which order values come, so a mapping from signal"
-            wanted += " to value is"
-        msg = f"A row is {what}, but {wanted} needed."
-        raise TableError(msg)
+        what = f"A row is {what}"
+        raise misfit(what, self._order)
 
     def _with_gaps(self, row: Mapping[str, Any]) -> list[Any]:
         """The cells of a row that lacks columns; blanks around names play no part."""
@@ -207,6 +199,19 @@ class RowReader:
         self._extra = dict.fromkeys(str(name) for name in state["extra"])
         self._absent = {str(name) for name in state["absent"]}
         self._absent_size = int(state["absent_size"])
+
+
+def misfit(what: str, order: Sequence[str]) -> TableError:
+    """The error for values without names that are not one for each column of `order`."""
+    if not order:
+        return TableError(
+            f"{what}, but the model does not say in which order values come: give them by name, or"
+            " learn the model again."
+        )
+    return TableError(
+        f"{what}, but {len(order)} values in the order of the recording learnt from"
+        f" ({listing(order)}), or values by name, are needed."
+    )
 
 
 def _text_as_number(text: str) -> float | None:
