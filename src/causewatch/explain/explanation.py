@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Clock
-from causewatch.errors import SettingError
+from causewatch.errors import SettingError, listing
 from causewatch.explain.changes import Change, change_of
 from causewatch.explain.checks import Check, checks_of
 from causewatch.explain.ranking import Context, Ranking, confidences, rank
 from causewatch.explain.sentence import cannot_tell, headline, unwell
+from causewatch.markup import facts
 from causewatch.model.normal import NormalModel
 from causewatch.monitor.alarms import Alarm, BrokenLink, Cause
 from causewatch.monitor.course import Course
@@ -82,6 +82,21 @@ class Explanation:
     def suspects(self) -> tuple[Cause, ...]:
         """Causes and unwatched signals together, best first."""
         return tuple(sorted((*self.causes, *self.unwatched), key=lambda one: -one.score))
+
+    def _repr_html_(self) -> str:
+        explained = replace(
+            self.alarm,
+            headline=self.headline,
+            causes=self.causes,
+            broken_links=self.broken_links,
+            abstained=self.abstained,
+        )
+        return explained._repr_html_() + facts(
+            [
+                ("follow from it", listing(self.consequences) if self.consequences else ""),
+                ("look at next", " ".join(check.text for check in self.checks)),
+            ]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the fields that an alarm's JSON line has too, and what follows."""
@@ -205,13 +220,12 @@ def context_of(model: NormalModel) -> Context:
             causes[at] = (*causes.get(at, ()), column[source])
         else:
             unwatched[at] = (*unwatched.get(at, ()), source)
-    clock: Clock = next((one for one in ("naive", "utc", "elapsed") if one == model.clock), "rows")
     return Context(
         equations=model.equations,
         centre=np.array([model.centre[name] for name in names]),
         scale=np.array([model.scale[name] for name in names]),
         every=model.preprocessing.every,
-        clock=clock,
+        clock=model.clock,
         low=model.watching.habits.low,
         high=model.watching.habits.high,
         longest_still=model.watching.habits.longest_still,

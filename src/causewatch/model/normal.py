@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from causewatch.data import Writing, format_tick
+from causewatch.data import Clock, Writing, format_tick
 from causewatch.detectors import Equations
 from causewatch.discovery import Knowledge, LaggedMoments
+from causewatch.errors import listing
 from causewatch.graph import CausalGraph, Link
+from causewatch.markup import bold, facts, grid
 from causewatch.model.watching import Watching
 from causewatch.preprocess import Finding, Preprocessing
 
@@ -124,7 +126,7 @@ class NormalModel:
     centre: Mapping[str, float]
     scale: Mapping[str, float]
     interval: float
-    clock: str
+    clock: Clock
     knowledge: Knowledge
     report: tuple[Finding, ...]
     positions: Mapping[str, tuple[float, float]]
@@ -179,6 +181,29 @@ class NormalModel:
         from causewatch.model.store import pack, unpack
 
         return unpack, (pack(self),)
+
+    def _repr_html_(self) -> str:
+        origin = self.provenance
+        weights = ("problem", "warning", "info")
+        return (
+            bold(repr(self))
+            + facts(
+                [
+                    ("learnt from", f"{origin.rows:,} rows, {origin.first} to {origin.last}"),
+                    ("ticks", f"{origin.ticks:,} of {self.tick}"),
+                    ("signals", listing(self.signals)),
+                    ("left out", listing(self.preprocessing.dropped)),
+                ]
+            )
+            + self.graph._repr_html_()
+            + grid(
+                ("", "finding", "what to do"),
+                sorted(
+                    ((one.severity, one.text, one.remedy) for one in self.report),
+                    key=lambda row: weights.index(row[0]),
+                ),
+            )
+        )
 
     def __repr__(self) -> str:
         return (

@@ -113,7 +113,7 @@ class Monitor:
         self._intake = Intake(
             model.preprocessing,
             model.interval,
-            _clock(model.clock),
+            model.clock,
             extra=watching.guarded,
             gap=watching.gap,
         )
@@ -133,7 +133,7 @@ class Monitor:
             self._names,
             fingerprint(model),
             self.stream,
-            _clock(model.clock),
+            model.clock,
             describe=self._described,
             health_only=(STREAM,),
             # The published method says nothing of effects.
@@ -477,16 +477,6 @@ def fingerprint(model: NormalModel) -> str:
     if model.watching.factor != 1.0:
         digest.update(repr(model.watching.factor).encode())
     return digest.hexdigest()[:16]
-
-
-def _clock(name: str) -> Clock:
-    clocks: dict[str, Clock] = {
-        "naive": "naive",
-        "utc": "utc",
-        "elapsed": "elapsed",
-        "rows": "rows",
-    }
-    return clocks[name]
 
 
 def _problem(health: SignalHealth) -> str | None:
