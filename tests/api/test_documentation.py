@@ -45,6 +45,12 @@ def test_examples_in_docstrings_do_what_they_say(name):
     assert result.failed == 0
 
 
+def test_the_page_about_python_does_what_it_says():
+    shown = doctest.testfile(str(DOCS / "python.md"), module_relative=False)
+    assert shown.attempted > 10
+    assert shown.failed == 0
+
+
 def commands():
     """Every command by its path, groups included."""
     top = typer.main.get_command(build())
