@@ -34,6 +34,11 @@ def median(numbers):
     return numbers[half] if len(numbers) % 2 else (numbers[half - 1] + numbers[half]) / 2
 
 
+def cut_at(multiple, clip):
+    """A multiple of a limit, if there is a limit."""
+    return multiple if math.isfinite(multiple) else clip
+
+
 class NaiveDetector:
     """Judges ticks as `InnovationDetector` does, or as the first run of a calibration does."""
 
@@ -58,11 +63,11 @@ class NaiveDetector:
         self.mean_cut, self.square_cut = {}, {}
         for row, memory in enumerate(MEANS):
             for j in self.signals:
-                most = CLIP if calibrating else min(CUT * self.limit[row][j], CLIP)
+                most = CLIP if calibrating else cut_at(CUT * self.limit[row][j], CLIP)
                 self.mean_cut[memory, j] = most if memory > 1 else math.inf
         for row, memory in enumerate(SQUARES, len(MEANS)):
             for j in self.signals:
-                most = CLIP**2 if calibrating else min(CUT * self.limit[row][j] ** 2, CLIP**2)
+                most = CLIP**2 if calibrating else cut_at(CUT * self.limit[row][j] ** 2, CLIP**2)
                 self.square_cut[memory, j] = most
         self.low, self.high = limits.low.tolist(), limits.high.tolist()
         self.stands = [math.isfinite(limit) for limit in self.limit[-1]]

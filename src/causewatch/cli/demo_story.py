@@ -181,36 +181,37 @@ def judge(
     ticks
         Time of every tick, and whether an alarm was on.
     every
-        Seconds of a tick. A tick belongs to an attack if one of its rows does.
+        Seconds of a tick. It belongs to an attack if it ends while the attack lasts, as in
+        `causewatch evaluate`.
     grace
         Seconds after an attack that are its aftermath.
     """
-    tick, rest = round(every * NANOSECONDS), round(grace * NANOSECONDS)
+    rest = round(grace * NANOSECONDS)
     ordered = sorted(alarms, key=lambda alarm: (alarm.raised_at, alarm.id))
     under = [0.0, 0.0, 0.0]
     for time, on in ticks:
-        gone = min((time - one.end for one in chapters if one.start <= time), default=rest + tick)
-        under[0 if gone < tick else 1 if gone < tick + rest else 2] += on * every
+        gone = min((time - one.end for one in chapters if one.start <= time), default=rest)
+        under[0 if gone < 0 else 1 if gone < rest else 2] += on * every
     return Outcome(
-        tuple(_told(one, ordered, tick, rest) for one in chapters),
-        tuple(_entry(alarm, chapters, tick, rest) for alarm in ordered),
+        tuple(_told(one, ordered, rest) for one in chapters),
+        tuple(_entry(alarm, chapters, rest) for alarm in ordered),
         grace,
         (under[0], under[1], under[2]),
     )
 
 
-def _during(alarm: Alarm, chapter: Chapter, tick: int) -> bool:
-    return chapter.start <= alarm.raised_at < chapter.end + tick
+def _during(alarm: Alarm, chapter: Chapter) -> bool:
+    return chapter.start <= alarm.raised_at < chapter.end
 
 
-def _after(alarm: Alarm, chapter: Chapter, tick: int, rest: int) -> bool:
-    return chapter.end + tick <= alarm.raised_at < chapter.end + tick + rest
+def _after(alarm: Alarm, chapter: Chapter, rest: int) -> bool:
+    return chapter.end <= alarm.raised_at < chapter.end + rest
 
 
-def _entry(alarm: Alarm, chapters: Sequence[Chapter], tick: int, rest: int) -> Entry:
+def _entry(alarm: Alarm, chapters: Sequence[Chapter], rest: int) -> Entry:
     """What an alarm was; of several attacks, the one that began last is named."""
-    during = [one for one in chapters if _during(alarm, one, tick)]
-    after = [one for one in chapters if _after(alarm, one, tick, rest)]
+    during = [one for one in chapters if _during(alarm, one)]
+    after = [one for one in chapters if _after(alarm, one, rest)]
     near = max(during or after, key=lambda one: one.start, default=None)
     name = None if near is None else near.name
     if alarm.kind == "health":
@@ -220,10 +221,10 @@ def _entry(alarm: Alarm, chapters: Sequence[Chapter], tick: int, rest: int) -> E
     return Entry(alarm, "aftermath" if after else "false", name)
 
 
-def _told(chapter: Chapter, alarms: Sequence[Alarm], tick: int, rest: int) -> Chapter:
+def _told(chapter: Chapter, alarms: Sequence[Alarm], rest: int) -> Chapter:
     """An attack with what the watch made of it."""
     anomalies = [alarm for alarm in alarms if alarm.kind == "anomaly"]
-    first = next((alarm for alarm in anomalies if _during(alarm, chapter, tick)), None)
+    first = next((alarm for alarm in anomalies if _during(alarm, chapter)), None)
     if first is not None:
         return replace(
             chapter,
@@ -239,12 +240,12 @@ def _told(chapter: Chapter, alarms: Sequence[Alarm], tick: int, rest: int) -> Ch
         for alarm in anomalies
     ):
         notes.append("an earlier alarm was still on")
-    late = next((alarm for alarm in anomalies if _after(alarm, chapter, tick, rest)), None)
+    late = next((alarm for alarm in anomalies if _after(alarm, chapter, rest)), None)
     if late is not None:
         gone = lasting((late.raised_at - chapter.end) / NANOSECONDS)
         notes.append(f"an alarm came {gone} after its end")
     health = (alarm for alarm in alarms if alarm.kind == "health")
-    said = next((alarm.headline for alarm in health if _during(alarm, chapter, tick)), None)
+    said = next((alarm.headline for alarm in health if _during(alarm, chapter)), None)
     if said is not None:
         notes.append(f"reported as signal health: {said}")
     return replace(chapter, note="; ".join(notes))

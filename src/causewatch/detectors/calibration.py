@@ -3,7 +3,8 @@
 The detector itself is run over normal ticks, so that whatever it does live it also does here. Each
 mechanism is judged on ticks it was not fitted to: the recording is cut in two, and each half is
 judged by the fit to the other one. The limit of a statistic is the largest size it has there times
-a margin.
+a margin. Limits decide where memories are cut, so normal operation is then replayed as it will be
+watched, and a limit that it passes is raised.
 
 Extreme-value tails were tried in its place: they put limits out of reach after short recordings,
 and are no better after long ones.
@@ -22,8 +23,9 @@ from causewatch.detectors.innovation import InnovationDetector
 from causewatch.detectors.limits import Limits
 from causewatch.detectors.reestimate import reestimate, unit_of
 from causewatch.detectors.settings import DetectorSettings
-from causewatch.detectors.statistics import changed
+from causewatch.detectors.statistics import changed, cuts_of
 from causewatch.errors import NotEnoughDataError
+from causewatch.kernels.averages import weighted_mean
 
 __all__ = ["Judged", "calibrate", "count_alarms", "cross_fitted", "scores_of"]
 
@@ -133,8 +135,9 @@ def calibrate(
         settings=settings,
     )
     largest = np.zeros_like(limits.statistics)
+    taken: list[Floats] = []
     for k, part in enumerate(normal):
-        np.maximum(largest, _replayed(part, limits), out=largest)
+        np.maximum(largest, _replayed(part, limits, taken), out=largest)
         tell((k + 1) / (len(normal) + 1))
     asked = false_alarm_every / (usual_every or false_alarm_every)
     margin = max(1.0, settings.margin * asked**settings.margin_growth)
@@ -143,7 +146,7 @@ def calibrate(
     statistics[-1] = np.where(mobile & settings.standstill, longest, np.inf)
     links = _link_limits(normal, limits, margin)
     tell(1.0)
-    return replace(limits, statistics=statistics, links=links)
+    return _kept(replace(limits, statistics=statistics, links=links), taken)
 
 
 def scores_of(part: Judged, limits: Limits) -> Floats:
@@ -199,15 +202,51 @@ def _over(extreme: np.ufunc, normal: Sequence[Judged]) -> Floats:
     )
 
 
-def _replayed(part: Judged, limits: Limits) -> Floats:
-    """Largest size of each statistic in a part, at ticks at which the signal is judged."""
+def _replayed(part: Judged, limits: Limits, taken: list[Floats]) -> Floats:
+    """Largest size of each statistic in a part, at ticks at which the signal is judged.
+
+    The innovations that the statistics took in are added to `taken`, a table for each stretch.
+    """
     detector = InnovationDetector(part.equations, limits)
     largest = np.zeros_like(limits.statistics)
     for rows in part.stretches:
+        innovations = np.empty(rows.shape)
         for k, row in enumerate(rows):
             judged = np.isfinite(detector.update(row, new_stretch=k == 0).signals)
             np.maximum(largest, detector.sizes, out=largest, where=judged)
+            innovations[k] = detector.taken
+        taken.append(innovations)
     return largest
+
+
+def _kept(limits: Limits, taken: Sequence[Floats]) -> Limits:
+    """Limits that normal operation keeps to when memories are cut as in a watch.
+
+    A higher limit cuts later, so this is repeated until nothing comes within `kept_margin` of its
+    limit. It ends: a limit is raised by that margin at least, and nothing is cut in the end.
+    """
+    settings, limit = limits.settings, limits.statistics[:-1].copy()
+    signals = np.arange(limit.shape[1])
+    while len(signals):
+        now = limit[:, signals]
+        cuts = cuts_of(now, settings)
+        largest = np.zeros_like(now)
+        for innovations in taken:
+            np.maximum(largest, _sizes(innovations[:, signals], cuts, settings), out=largest)
+        close = settings.kept_margin * largest > now
+        limit[:, signals] = np.where(close, settings.kept_margin * np.maximum(largest, now), now)
+        signals = signals[close.any(axis=0)]
+    return replace(limits, statistics=np.vstack([limit, limits.statistics[-1:]]))
+
+
+def _sizes(innovations: Floats, cuts: Floats, settings: DetectorSettings) -> Floats:
+    """Largest size of each statistic in a stretch, all ticks at once."""
+    cut = (np.clip(innovations, -most, most) for most in cuts)
+    means = [np.abs(weighted_mean(next(cut), memory)) for memory in settings.means]
+    squares = [
+        np.sqrt(1.0 + weighted_mean(next(cut) ** 2 - 1.0, memory)) for memory in settings.squares
+    ]
+    return np.stack([size.max(axis=0) for size in (*means, *squares)])
 
 
 def _link_limits(normal: Sequence[Judged], limits: Limits, margin: float) -> Floats:

@@ -74,6 +74,8 @@ class InnovationDetector:
         self._recent = np.full((2, settings.link_window + equations.max_lag, number), np.nan)
         self._count = 0
         self.innovation: Floats = np.full(number, np.nan)
+        self.taken: Floats = np.full(number, np.nan)
+        """Innovations as the statistics took them in at the last tick; NaN where not known."""
         self.sizes: Floats = np.zeros((len(self._all), number))
         """Size of each statistic (row) of each signal at the last tick."""
 
@@ -108,6 +110,7 @@ class InnovationDetector:
         widened = self._widened(values)
         if widened is not None:
             innovation = innovation / widened
+        self.taken = np.where(known, innovation, np.nan)
         self._step(values, innovation, known, seen if fresh is None else fresh)
         if not known.any():
             return Evidence(None, np.full(number, np.nan), expected)

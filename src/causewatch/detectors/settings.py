@@ -17,6 +17,7 @@ LEAST = {
     "clip": 1,
     "memory_cut": 1,
     "widen_most": 1,
+    "kept_margin": 1.001,
     "guard_least": 1e-12,
     "guard_most": 1,
     "lift_ticks": 1,
@@ -44,12 +45,11 @@ class DetectorSettings:
     squares
         Memories of the weighted mean squares of innovations, which see noise and oscillation.
     clip
-        What enters a memory is cut at this many spreads: one wild value in normal operation must
-        not put a limit out of reach.
+        While limits are learnt, what enters a memory is cut at this many spreads: one wild value in
+        normal operation must not put a limit out of reach.
     memory_cut
-        Once there are limits it is cut at this many times the limit, if that is less, so that an
-        event fills a memory no further than it can soon forget. A memory of one tick takes
-        everything.
+        Once there are limits it is cut at this many times the limit instead, so that an event fills
+        a memory no further than it can soon forget. A memory of one tick takes everything.
     widen_most
         A mechanism whose causes are beyond the range they were learnt in counts as less exact, by
         this factor at most: so far it is trusted anywhere.
@@ -65,6 +65,9 @@ class DetectorSettings:
         minutes, and a lift must be able to pass it.
     margin
         A limit is this many times the largest value in normal operation.
+    kept_margin
+        Where normal operation, replayed as it is watched, passes a limit all the same, the limit is
+        raised to this many times what it showed.
     margin_growth
         The margin grows with this power of the time between false alarms that is asked for, in
         units of the usual one: the tail of a maximum is heavy, but not that heavy.
@@ -137,6 +140,7 @@ class DetectorSettings:
     still_changes: float = 0.5
     still_most: float = 2.0
     margin: float = 1.5
+    kept_margin: float = 1.05
     margin_growth: float = 0.05
     guards: bool = True
     guard_margin: float = 0.5

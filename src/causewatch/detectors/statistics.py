@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from causewatch.detectors.habits import UNCHANGED
 from causewatch.detectors.limits import Limits
+from causewatch.detectors.settings import DetectorSettings
 
 __all__ = [
     "MeanSquare",
@@ -22,6 +23,7 @@ __all__ = [
     "Statistic",
     "WeightedMean",
     "changed",
+    "cuts_of",
     "statistics_of",
 ]
 
@@ -101,7 +103,7 @@ class MeanSquare:
     memory
         In ticks.
     most
-        Squares are cut here, by signal.
+        Innovations are cut here, by signal.
     """
 
     def __init__(self, memory: int, most: Floats) -> None:
@@ -110,8 +112,8 @@ class MeanSquare:
 
     def step(self, tick: Observed) -> Floats:
         """See `Statistic`."""
-        squares = np.minimum(tick.innovation * tick.innovation, self._most)
-        self.state += (squares - self.state) * (self._gain * tick.known)
+        size = np.minimum(np.abs(tick.innovation), self._most)
+        self.state += (size * size - self.state) * (self._gain * tick.known)
         return np.sqrt(self.state)
 
     def reset(self, signals: Flags) -> None:
@@ -163,20 +165,32 @@ def changed(values: Floats, before: Floats) -> Flags:
     return np.asarray(np.abs(values - before) > UNCHANGED * np.abs(values))
 
 
-def statistics_of(limits: Limits) -> tuple[Sequence[Statistic], Standstill]:
-    """The statistics of innovations, and the standstill, which comes last in every table.
+def cuts_of(limits: Floats, settings: DetectorSettings) -> Floats:
+    """Where innovations are cut before they enter each statistic, in spreads.
 
-    What enters a memory is cut at a multiple of its limit, and nowhere later than when limits were
-    learnt: what normal operation showed must not pass. A memory of one tick has nothing to forget
-    and takes everything.
+    At a multiple of the limit (squares: of the squared limit), or at so many spreads where there is
+    none: while limits are learnt. A mean of one tick has nothing to forget and takes everything.
+
+    Parameters
+    ----------
+    limits
+        Of means and squares (rows), by signal.
+    settings
+        What they remember, and the multiple.
     """
-    settings = limits.settings
-    rows = iter(limits.statistics)
-    statistics: list[Statistic] = []
-    for memory in settings.means:
-        most = np.minimum(settings.memory_cut * next(rows), settings.clip)
-        statistics.append(WeightedMean(memory, most if memory > 1 else np.full_like(most, np.inf)))
-    for memory in settings.squares:
-        most = np.minimum(settings.memory_cut * next(rows) ** 2, settings.clip**2)
-        statistics.append(MeanSquare(memory, most))
+    means = np.arange(len(limits)) < len(settings.means)
+    times = np.where(means, settings.memory_cut, np.sqrt(settings.memory_cut))
+    cuts = np.where(np.isfinite(limits), times[:, None] * limits, settings.clip)
+    cuts[means & (np.array([*settings.means, *settings.squares]) == 1)] = np.inf
+    return np.asarray(cuts)
+
+
+def statistics_of(limits: Limits) -> tuple[Sequence[Statistic], Standstill]:
+    """The statistics of innovations, and the standstill, which comes last in every table."""
+    means, squares = limits.settings.means, limits.settings.squares
+    cuts = iter(cuts_of(limits.statistics[:-1], limits.settings))
+    statistics: list[Statistic] = [
+        *(WeightedMean(memory, next(cuts)) for memory in means),
+        *(MeanSquare(memory, next(cuts)) for memory in squares),
+    ]
     return statistics, Standstill(limits.mobile, limits.moving)

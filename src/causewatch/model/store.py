@@ -24,8 +24,8 @@ from causewatch.preprocess import Finding, Preprocessing
 
 __all__ = ["load", "pack", "save", "unpack"]
 
-KIND, VERSION = "model", 4
-OLDEST = 4
+KIND, VERSION = "model", 5
+OLDEST = 5
 """Models of earlier formats hold the limits of another detector."""
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from causewatch.cli.demo_story import chapters_of, judge, print_outcome
+from causewatch.evaluation.metrics.alarms import first_alarms
 from causewatch.explain.story import Chapter
 from causewatch.monitor.alarms import Alarm, Cause
 from causewatch.simulate.run import Episode
@@ -85,11 +86,19 @@ def test_an_alarm_that_was_on_before_detects_nothing():
     assert outcome(alarm(900, 999)).chapters[0].note == ""
 
 
-def test_a_tick_belongs_to_the_attack_if_one_of_its_rows_does():
-    # The tick at 1505 s holds rows from 1496 s on; that at 1510 s only rows after the attack.
-    assert verdicts(outcome(alarm(1505))) == [("attack", "one")]
-    assert verdicts(outcome(alarm(1510))) == [("aftermath", "one")]
-    assert verdicts(outcome(alarm(1510 + 600))) == [("false", None)]
+def test_an_alarm_belongs_to_the_attack_if_it_is_raised_before_the_end():
+    assert verdicts(outcome(alarm(1499))) == [("attack", "one")]
+    assert verdicts(outcome(alarm(1500))) == [("aftermath", "one")]
+    assert verdicts(outcome(alarm(1500 + 600))) == [("false", None)]
+
+
+@pytest.mark.parametrize("raised", [999, 1000, 1499, 1500, 1504, 4499, 4500])
+def test_what_is_detected_is_so_by_the_report_card_as_well(raised):
+    """`evaluate` counts an attack as detected if an alarm was raised in it, with no grace."""
+    chapters = outcome(alarm(raised)).chapters
+    starts, ends = ([getattr(one, end) for one in ATTACKS] for end in ("start", "end"))
+    first = first_alarms([raised * SECOND], starts, ends)
+    assert [one.alarm is not None for one in chapters] == (first >= 0).tolist()
 
 
 def test_health_neither_detects_nor_is_false():
@@ -116,7 +125,7 @@ def test_the_same_attack_twice_is_judged_twice():
 def test_time_under_alarm_is_told_apart():
     on = {900, 1000, 1490, 1600, 2100, 2200, 3000}
     ticks = [(time * SECOND, time in on) for time in range(0, 5000, 10)]
-    assert outcome(ticks=ticks).under_alarm == (20.0, 20.0, 30.0)
+    assert outcome(ticks=ticks).under_alarm == (20.0, 10.0, 40.0)
 
 
 def test_the_outcome_in_words_hides_nothing():

@@ -49,7 +49,7 @@ def every_kind(number):
     moving = np.ones(number, dtype=bool)
     return [
         WeightedMean(8, np.full(number, 20.0)),
-        MeanSquare(8, np.full(number, 80.0)),
+        MeanSquare(8, np.full(number, 9.0)),
         Standstill(moving, number / 2),
     ]
 
@@ -99,7 +99,7 @@ def test_of_a_wild_value_nothing_is_left_after_the_memory(wild, value):
 
 
 def test_a_mean_square_is_an_amplitude_that_begins_at_one():
-    statistic = square(8, 80.0, 80.0)
+    statistic = square(8, 9.0, 9.0)
     for _ in range(30):
         size = statistic.step(tick([1.0, -1.0]))
         assert_allclose(size, 1.0)
@@ -109,8 +109,8 @@ def test_a_mean_square_is_an_amplitude_that_begins_at_one():
 
 
 def test_squares_count_up_to_where_they_are_cut_by_signal():
-    statistic = square(8, 80.0, 20.0, 80.0)
-    sizes = np.sqrt([(7 + 80) / 8, (7 + 20) / 8, (7 + 64) / 8])
+    statistic = square(8, 9.0, 4.0, 9.0)
+    sizes = np.sqrt([(7 + 81) / 8, (7 + 16) / 8, (7 + 64) / 8])
     assert_allclose(statistic.step(tick([20.0, -1e150, 8.0])), sizes, rtol=1e-15)
 
 
@@ -122,7 +122,7 @@ def test_means_count_up_to_where_they_are_cut_by_signal_and_on_both_sides():
 
 def test_noise_that_doubles_shows_in_squares_and_an_offset_in_means():
     rng = np.random.default_rng(0)
-    offset, noisy = mean(8, 20.0, 20.0), square(8, 80.0, 80.0)
+    offset, noisy = mean(8, 20.0, 20.0), square(8, 9.0, 9.0)
     means, squares = [], []
     for noise in rng.normal(size=(400, 2)):
         now = tick([2.5 * noise[0], noise[1] + 1.5])

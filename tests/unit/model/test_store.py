@@ -291,7 +291,7 @@ def test_a_newer_version_says_so(saved):
     assert "install a newer causewatch" in refused(saved)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_a_model_of_a_former_detector_says_how_to_learn_again(saved, version):
     content, arrays = read_archive(saved, KIND, VERSION)
     write_archive(saved, KIND, version, content, arrays)

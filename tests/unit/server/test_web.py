@@ -271,7 +271,12 @@ def test_one_address_with_many_connections_gives_way_to_another(
             other.bind(("127.0.0.2", 0))
             other.connect(("127.0.0.1", server.port))
             other.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert status(other.recv(65536)) == 200
+            head = other.recv(65536)
+            assert status(head) == 200
+            if path == b"/":  # the body may come later than the head
+                answer = head
+                while not answer.endswith(b"0\r\n\r\n"):
+                    answer += other.recv(65536)
         assert until(lambda: app.running == most - 1, 20)  # the last one is answered
         # And the one with many does not get them back, nor what the other does not use just now.
         assert httpx.get(server.address).status_code == 503

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from causewatch.data.table import TimeTable
 from causewatch.detectors.equations import LEAST_SPREAD, Equations
@@ -24,9 +23,10 @@ from causewatch.evaluation.baselines.bucket import Bucket
 from causewatch.evaluation.baselines.mechanisms import Mechanisms, learn_mechanisms
 from causewatch.evaluation.baselines.ticks import StretchTicks, ticks_of
 from causewatch.evaluation.verdicts import AlarmSpan, Progress, Verdicts
+from causewatch.kernels.averages import weighted_mean
 from causewatch.monitor.recorded import RowCover
 
-__all__ = ["P2", "Plain", "PlainSettings", "standstill", "weighted_mean"]
+__all__ = ["P2", "Plain", "PlainSettings", "standstill"]
 
 Floats = NDArray[np.float64]
 
@@ -223,23 +223,6 @@ class P2(Plain):
 
     def __init__(self, settings: PlainSettings | None = None) -> None:
         super().__init__(settings or PlainSettings(squares=(8,), standstill=True, bucket=True))
-
-
-def weighted_mean(values: Floats, memory: int) -> Floats:
-    """``m ← m + (x − m) / memory`` down each column, from 0; a missing value changes nothing."""
-    gain = 1.0 / memory
-    means = np.zeros_like(values)
-    missing = np.isnan(values)
-    whole = ~missing.any(axis=0)
-    if len(values) and whole.any():
-        means[:, whole] = lfilter([gain], [1.0, gain - 1.0], values[:, whole], axis=0)
-    for column in np.flatnonzero(~whole).tolist():
-        known = ~missing[:, column]
-        if known.any():
-            own = lfilter([gain], [1.0, gain - 1.0], values[known, column])
-            latest = np.cumsum(known)
-            means[:, column] = np.append(0.0, own)[latest]
-    return means
 
 
 def standstill(values: Floats) -> Floats:
