@@ -165,7 +165,7 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         if not names:
             msg = f"{len(rows)} rows without any signal arrived; give rows with values by name."
             raise NotEnoughDataError(msg)
-        reader = RowReader(names, (), (), Problems())
+        reader = RowReader(names, names, Problems())
         values = np.stack([reader.read(row) for row in rows])
         times = None
         if self.time is not None:

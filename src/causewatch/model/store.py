@@ -46,7 +46,7 @@ class _Preprocessing(_Strict):
     step: Annotated[int, Field(ge=1)] | None
     hold: Count
     reason: str
-    columns: list[Name] = []
+    columns: Annotated[list[Name], Field(min_length=1)]
 
 
 class _Finding(_Strict):
@@ -253,9 +253,7 @@ def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> N
 
 
 def _columns(plan: _Preprocessing, guarded: list[str]) -> tuple[str, ...]:
-    """The columns of the recording in order; none where they are not known."""
-    if not plan.columns:  # files of earlier releases do not say
-        return () if plan.dropped else tuple(plan.signals)
+    """The columns of the recording in order, which are the signals kept and left out."""
     kept_and_dropped = sorted((*plan.signals, *plan.dropped))
     if sorted(plan.columns) != kept_and_dropped or not plan.dropped.keys() >= set(guarded):
         msg = "the columns of the recording are not the signals kept, left out and guarded"

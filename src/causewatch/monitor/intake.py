@@ -102,9 +102,7 @@ class Intake:
         self._interval = max(1, round(interval * NANOSECONDS))
         self._gap = int(GAP * self._interval) if gap is None else round(gap * NANOSECONDS)
         self._problems = Problems()
-        self._reader = RowReader(
-            self.columns, preprocessing.columns, tuple(preprocessing.dropped), self._problems
-        )
+        self._reader = RowReader(self.columns, preprocessing.columns, self._problems)
         self._times = StreamClock(clock, self._interval, self._problems)
         self._order = RowOrder(self._interval, self._gap, self._problems)
         self._ticker = replace(preprocessing, signals=self.columns).ticker(interval)

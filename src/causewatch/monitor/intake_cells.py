@@ -34,27 +34,19 @@ class RowReader:
     columns
         The columns wanted.
     order
-        The columns of a row without names, in order; none if that is not known.
-    known
-        Further columns that are no news: those the model left out.
+        The columns of a row without names, in order; by name, none of them is news.
     problems
         Where to count what is wrong.
     """
 
-    def __init__(
-        self,
-        columns: Sequence[str],
-        order: Sequence[str],
-        known: Sequence[str],
-        problems: Problems,
-    ) -> None:
+    def __init__(self, columns: Sequence[str], order: Sequence[str], problems: Problems) -> None:
         self._columns = tuple(columns)
         self._order = tuple(order)
-        self._known = frozenset(columns) | frozenset(known)
+        self._known = frozenset(order)
         self._problems = problems
         self._get = operator.itemgetter(*columns, columns[0])  # a tuple even for one column
         place = {name: k for k, name in enumerate(order)}
-        self._places = [place[name] for name in columns] if order else []
+        self._places = [place[name] for name in columns]
         self._size = -1  # number of cells of the last row whose names were looked at
         self._extra: dict[str, None] = {}  # unknown names seen, in order
         self._absent: set[str] = set()  # columns missing in the last row, and its size
@@ -97,7 +89,7 @@ class RowReader:
             found = len(row)
         else:
             found = -1
-        if found == len(self._order) > 0:
+        if found == len(self._order):
             if isinstance(row, np.ndarray):
                 return row[self._places]
             return [row[place] for place in self._places]
@@ -203,11 +195,6 @@ class RowReader:
 
 def misfit(what: str, order: Sequence[str]) -> TableError:
     """The error for values without names that are not one for each column of `order`."""
-    if not order:
-        return TableError(
-            f"{what}, but the model does not say in which order values come: give them by name, or"
-            " learn the model again."
-        )
     return TableError(
         f"{what}, but {len(order)} values in the order of the recording learnt from"
         f" ({listing(order)}), or values by name, are needed."

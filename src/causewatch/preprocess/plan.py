@@ -59,8 +59,7 @@ class Preprocessing:
     reason
         Why this interval and lag, in a sentence.
     columns
-        All signals of the recording in its order, kept or left out: rows without names are in that
-        order. Empty where it is not known, as in models saved by earlier releases.
+        All signals of the recording in its order, kept or left out: that of rows without names.
     """
 
     signals: tuple[str, ...]
@@ -70,7 +69,7 @@ class Preprocessing:
     step: int | None
     hold: int
     reason: str
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...]
 
     def ticker(self, interval: float) -> Ticker:
         """A fresh ticker for rows that are `interval` seconds apart."""
