@@ -45,6 +45,7 @@ bench: $(VENV)/.bench ## speed and memory, as ratios to peers
 	$(BIN)/python -m benchmarks.accuracy.interval
 	$(BIN)/python -m benchmarks.accuracy.first_stage
 	$(BIN)/python -m benchmarks.speed.watching
+	$(BIN)/python -m benchmarks.speed.batch
 	$(BIN)/python -m benchmarks.speed.published
 	$(BIN)/python -m benchmarks.speed.plant
 	$(BIN)/python -m benchmarks.accuracy.water_plant

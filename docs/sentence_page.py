@@ -143,7 +143,7 @@ HEALTH = {
 
 def sentences_page() -> str:
     """The page `sentences.md`."""
-    from causewatch.explain.described import HEALTH as SENTENCES
+    from causewatch.explain.sentence import HEALTH as SENTENCES
 
     head = [
         "# What alarms say",

@@ -222,7 +222,7 @@ class Setting:
         monitor = Monitor(model)
         monitor.use_clock(given.clock)
         place = {tag: k for k, tag in enumerate(given.signals)}
-        values = given.values[:, [place[tag] for tag in monitor.columns]]
+        values = given.values[:, [place[tag] for tag in monitor.model.watched]]
         raised: list[Alarm] = []
         for when, row in zip(given.time.tolist(), values, strict=True):
             if when > until:

@@ -28,11 +28,11 @@ from causewatch.data.datasets.base import Event, Recording
 from causewatch.errors import NotEnoughDataError
 from causewatch.evaluation.baselines.causal import Default
 from causewatch.evaluation.metrics import ac_at_k, first_alarms
-from causewatch.evaluation.verdicts import columns_of
 from causewatch.explain.described import describe
 from causewatch.explain.ranking import ELSEWHERE, SHARPNESS
 from causewatch.model import NormalModel
 from causewatch.monitor import Alarm, Monitor
+from causewatch.monitor.recorded import ticks_of_table
 
 __all__: list[str] = []
 
@@ -113,16 +113,13 @@ def explained(name: str, part: str, folder: object) -> Iterator[Explained]:
 
 def _of_recording(name: str, model: NormalModel, recording: Recording) -> Iterator[Explained]:
     monitor = Monitor(model, describe=describe)
-    monitor.use_clock(recording.table.clock, put_right=True)
-    values = columns_of(recording.table, monitor.columns)
     first: dict[str, Alarm] = {}
     last: dict[str, Alarm] = {}
-    for when, row in zip(recording.table.time.tolist(), values, strict=True):
-        for tick in monitor.update_ns(row, when).all:
-            for _, alarm in tick.events:
-                if alarm.kind == "anomaly":
-                    first.setdefault(alarm.id, alarm)
-                    last[alarm.id] = alarm
+    for tick in ticks_of_table(monitor, recording.table):
+        for _, alarm in tick.events:
+            if alarm.kind == "anomaly":
+                first.setdefault(alarm.id, alarm)
+                last[alarm.id] = alarm
     raised = sorted(first.values(), key=lambda alarm: alarm.raised_at)
     events = recording.events
     places = first_alarms(

@@ -19,9 +19,9 @@ from benchmarks.league.simulated import DAY, LEARN_DAYS, LIFE_DAYS, SEEDS, to_ta
 from causewatch.data.table import NANOSECONDS
 from causewatch.evaluation.baselines.causal import Default
 from causewatch.evaluation.baselines.split import make_split
-from causewatch.evaluation.verdicts import columns_of
 from causewatch.model import NormalModel
 from causewatch.monitor import Alarm, Monitor
+from causewatch.monitor.recorded import ticks_of_table
 from causewatch.simulate import PLANT_ATTACKS, Run, WaterPlant, plant_life
 from causewatch.simulate.plant.attacks import PlantAttack, Spoof
 from causewatch.simulate.plant.changes import PlantChange
@@ -60,11 +60,8 @@ def watched(model: NormalModel, run: Run) -> list[Alarm]:
     """The last line of every alarm, in the order in which they were raised."""
     monitor = Monitor(model)
     last: dict[str, Alarm] = {}
-    recording = to_table(run)
-    values = columns_of(recording, monitor.columns)
-    for when, row in zip(recording.time.tolist(), values, strict=True):
-        for tick in monitor.update_ns(row, when).all:
-            last |= {alarm.id: alarm for _, alarm in tick.events}
+    for tick in ticks_of_table(monitor, to_table(run)):
+        last |= {alarm.id: alarm for _, alarm in tick.events}
     return sorted(last.values(), key=lambda alarm: alarm.raised_at)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import causewatch as cw
 from causewatch.data import TimeTable
+from causewatch.monitor.recorded import RowCover, ticks_of_table
 
 __all__: list[str] = []
 
@@ -60,30 +61,13 @@ class Watched:
 def watch(model: cw.NormalModel, recording: TimeTable, **how: object) -> Watched:
     """Run a monitor over a recording."""
     monitor = cw.Monitor(model, **how)  # type: ignore[arg-type]
-    monitor.use_clock(recording.clock)
-    place = [recording.signals.index(name) for name in monitor.columns]
-    score = np.full(len(recording), np.nan)
-    alarm = np.zeros(len(recording), dtype=np.bool_)
+    cover = RowCover(recording)
     last: dict[str, cw.Alarm] = {}
-    done = 0
-
-    def take(tick: cw.Tick) -> None:
-        nonlocal done
-        for one in tick.all:
-            if not one.complete:
-                continue
-            stop = int(np.searchsorted(recording.time, one.time, side="right"))
-            score[done:stop] = np.nan if one.score is None else one.score
-            alarm[done:stop] = one.alarm
-            done = max(done, stop)
-            for _, event in one.events:
-                if event.kind == "anomaly":
-                    last[event.id] = event
-
-    for time, values in zip(recording.time.tolist(), recording.values[:, place], strict=True):
-        take(monitor.update_ns(values, time))
-    take(monitor.flush())
-    return Watched(score, alarm, list(last.values()))
+    for tick in ticks_of_table(monitor, recording):
+        if tick.time is not None:
+            cover.add(tick.time, tick.score, tick.alarm)
+        last |= {alarm.id: alarm for _, alarm in tick.events if alarm.kind == "anomaly"}
+    return Watched(cover.score, cover.alarm, list(last.values()))
 
 
 def rows_of(recording: TimeTable, start: int, stop: int) -> TimeTable:

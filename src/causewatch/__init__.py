@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from causewatch.model import Mechanism, NormalModel, learn, load
     from causewatch.monitor import Alarm, AlarmSettings, Monitor, Tick
     from causewatch.preprocess import Finding
+    from causewatch.watched import Watched, score, watch
 
 _HOME = {
     "causewatch.data": ("Sample", "TimeTable", "open_table", "read_table", "replay"),
@@ -29,6 +30,7 @@ _HOME = {
     "causewatch.model": ("Mechanism", "NormalModel", "learn", "load"),
     "causewatch.monitor": ("Alarm", "AlarmSettings", "Monitor", "Tick"),
     "causewatch.preprocess": ("Finding",),
+    "causewatch.watched": ("Watched", "score", "watch"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -50,6 +52,7 @@ __all__ = [
     "Strength",
     "Tick",
     "TimeTable",
+    "Watched",
     "describe",
     "draw",
     "explain",
@@ -60,6 +63,8 @@ __all__ = [
     "pcmci",
     "read_table",
     "replay",
+    "score",
+    "watch",
     "write_report",
 ]
 
@@ -76,4 +81,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

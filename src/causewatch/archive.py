@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from causewatch.errors import ModelFileError, shorten
 from causewatch.files import write_atomically
 
-__all__ = ["read_archive", "write_archive"]
+__all__ = ["pack_archive", "read_archive", "write_archive"]
 
 HEADER = "header.json"
 CONTENT = "content.json"
@@ -65,7 +65,19 @@ def write_archive(
     *,
     compress: bool = True,
 ) -> None:
-    """Write the archive next to `path` and move it into place: it is there whole or not at all.
+    """Write the archive next to `path` and move it into place: it is there whole or not at all."""
+    write_atomically(path, pack_archive(kind, version, content, arrays, compress=compress))
+
+
+def pack_archive(
+    kind: str,
+    version: int,
+    content: Mapping[str, Any],
+    arrays: Arrays,
+    *,
+    compress: bool = True,
+) -> bytes:
+    """The bytes of the archive.
 
     Without `compress` its members are stored as they are: for what is written often, and for arrays
     that are mostly empty, which would be packed so tightly that reading refuses them.
@@ -90,23 +102,32 @@ def write_archive(
             info = zipfile.ZipInfo(name, FIXED_DATE)
             info.compress_type = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
             archive.writestr(info, data)
-    write_atomically(path, packed.getvalue())
+    return packed.getvalue()
 
 
 def read_archive(
-    path: str | os.PathLike[str], kind: str, version: int, *, oldest: int = 1, remedy: str = ""
+    source: str | os.PathLike[str] | bytes,
+    kind: str,
+    version: int,
+    *,
+    oldest: int = 1,
+    remedy: str = "",
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Content and arrays of an archive of this `kind` and a format from `oldest` to `version`.
 
-    `remedy` says what to do with one that is older.
+    `source` is the path of the archive, or its bytes. `remedy` says what to do with one that is
+    older.
     """
-    name = shorten(Path(path).name)
+    name = kind if isinstance(source, bytes) else shorten(Path(source).name)
     try:
-        mode = os.stat(path).st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            msg = f"{name!r} is a device or a pipe, not a {kind} file."
-            raise ModelFileError(msg)
-        with zipfile.ZipFile(path) as archive:
+        if not isinstance(source, bytes):
+            mode = os.stat(source).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                msg = f"{name!r} is a device or a pipe, not a {kind} file."
+                raise ModelFileError(msg)
+        with zipfile.ZipFile(
+            io.BytesIO(source) if isinstance(source, bytes) else source
+        ) as archive:
             return _read(archive, name, kind, version, oldest, remedy)
     except FileNotFoundError:
         message = f"There is no file {name!r}."

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from causewatch.errors import UnknownNameError
+from causewatch.markup import bold, grid
 
 if TYPE_CHECKING:
     import networkx
@@ -87,8 +88,16 @@ class CausalGraph:
     def __hash__(self) -> int:
         return hash((self.signals, tuple(self.links)))
 
+    def __reduce__(self) -> tuple[type[CausalGraph], tuple[Any, ...]]:
+        return CausalGraph, (self.signals, dict(self.links))
+
     def __repr__(self) -> str:
         return f"CausalGraph({len(self.signals)} signals, {len(self)} links)"
+
+    def _repr_html_(self) -> str:
+        ordered = sorted(self.links.items(), key=lambda pair: -abs(pair[1].value))
+        rows = [(k.source, k.lag, k.target, one.value, one.p_value) for k, one in ordered]
+        return bold(repr(self)) + grid(("source", "lag", "target", "value", "p-value"), rows)
 
     def parents(self, target: str) -> list[Link]:
         """Links into `target`, strongest first."""
@@ -142,6 +151,14 @@ class CausalGraph:
             )
         return out
 
+    def to_pandas(self) -> Any:
+        """A pandas dataframe of the links: `source`, `target`, `lag`, `value`, `p_value`."""
+        return self._frame("pandas")
+
+    def to_polars(self) -> Any:
+        """A polars dataframe of the links: `source`, `target`, `lag`, `value`, `p_value`."""
+        return self._frame("polars")
+
     def to_gml(self) -> str:
         """GML text, readable by networkx, Gephi, Cytoscape and yEd."""
         import networkx as nx
@@ -193,6 +210,23 @@ class CausalGraph:
     def to_json(self) -> str:
         """The text of :meth:`to_dict` as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+    def _frame(self, backend: Literal["pandas", "polars"]) -> Any:
+        import narwhals as nw
+
+        links, strengths = self.links.keys(), self.links.values()
+        columns = {
+            "source": ([link.source for link in links], nw.String()),
+            "target": ([link.target for link in links], nw.String()),
+            "lag": ([link.lag for link in links], nw.Int64()),
+            "value": ([one.value for one in strengths], nw.Float64()),
+            "p_value": ([one.p_value for one in strengths], nw.Float64()),
+        }
+        series = {
+            name: nw.new_series(name, cells, kind, backend=backend)
+            for name, (cells, kind) in columns.items()
+        }
+        return nw.from_dict(series).to_native()
 
     def _strongest_first(self, name: str, wanted: Callable[[Link], bool]) -> list[Link]:
         self._check(name)

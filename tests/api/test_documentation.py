@@ -16,7 +16,7 @@ import typer.main
 import causewatch
 from causewatch.cli.app import build
 from causewatch.explain.changes import ChangeKind
-from causewatch.explain.described import HEALTH
+from causewatch.explain.sentence import HEALTH
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = Path(causewatch.__file__).parent
@@ -43,6 +43,12 @@ def test_examples_in_docstrings_do_what_they_say(name):
     result = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_the_page_about_python_does_what_it_says():
+    shown = doctest.testfile(str(DOCS / "python.md"), module_relative=False)
+    assert shown.attempted > 10
+    assert shown.failed == 0
 
 
 def commands():

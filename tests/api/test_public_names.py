@@ -51,6 +51,7 @@ def test_the_public_names_are_these():
         "Strength",
         "Tick",
         "TimeTable",
+        "Watched",
         "describe",
         "draw",
         "explain",
@@ -61,12 +62,14 @@ def test_the_public_names_are_these():
         "pcmci",
         "read_table",
         "replay",
+        "score",
+        "watch",
         "write_report",
     ]
 
 
 def test_the_front_door_and_the_rooms_lead_to_the_same_things():
-    assert set(causewatch.__all__) <= set(dir(causewatch))
+    assert dir(causewatch) == sorted(causewatch.__all__)
     assert causewatch.learn is importlib.import_module("causewatch.model").learn
     assert causewatch.pcmci is importlib.import_module("causewatch.discovery").pcmci
     with pytest.raises(AttributeError, match="no attribute 'lern'"):

@@ -137,7 +137,7 @@ def act(policy, action, at):
 def live(learnt, life, stops):
     """Everything a monitor says in its life, stored and restored at `stops`."""
     monitor = cw.Monitor(learnt, describe=describe, stream="line")
-    width = len(monitor.columns)
+    width = len(learnt.columns)
     found = []
     for number, (row, time) in enumerate(zip(life["rows"], life["times"], strict=True)):
         if number in stops:

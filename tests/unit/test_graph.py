@@ -176,6 +176,19 @@ def expected_edges(graph):
     return {(k.source, k.target, k.lag, s.value, s.p_value) for k, s in graph.links.items()}
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_links_are_a_dataframe(odd, library):
+    for graph in (odd, CausalGraph(["a"], {})):
+        frame = getattr(graph, f"to_{library}")()
+        assert type(frame).__module__.startswith(library)
+        assert list(frame.columns) == ["source", "target", "lag", "value", "p_value"]
+        rows = list(zip(*(frame[name].to_list() for name in frame.columns), strict=True))
+        assert rows == [
+            (link.source, link.target, link.lag, strength.value, strength.p_value)
+            for link, strength in graph.links.items()
+        ]
+
+
 def test_networkx_gets_everything(odd):
     network = odd.to_networkx()
     assert tuple(network.nodes) == odd.signals

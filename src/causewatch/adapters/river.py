@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from causewatch.adapters.rows import Rows, learn_rows, pack, unpack
+from causewatch.adapters.rows import Rows, learn_rows
 from causewatch.detectors import DetectorSettings
 from causewatch.discovery import Discoverer, Knowledge
 from causewatch.errors import NotEnoughDataError, SettingError, TableError
@@ -165,7 +165,7 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         if not names:
             msg = f"{len(rows)} rows without any signal arrived; give rows with values by name."
             raise NotEnoughDataError(msg)
-        reader = RowReader(names, (), Problems())
+        reader = RowReader(names, names, Problems())
         values = np.stack([reader.read(row) for row in rows])
         times = None
         if self.time is not None:
@@ -198,14 +198,14 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         if self._monitor is not None:
-            state["_monitor"] = (pack(self._monitor.model), self._monitor.snapshot())
+            state["_monitor"] = (self._monitor.model, self._monitor.snapshot())
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if state["_monitor"] is not None:
             model, seen = state["_monitor"]
-            self._monitor = Monitor(unpack(model))
+            self._monitor = Monitor(model)
             self._monitor.restore(seen)
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import narwhals as nw
@@ -22,10 +20,10 @@ from causewatch.data.frames import from_dataframe
 from causewatch.data.notes import Tally
 from causewatch.data.table import NANOSECONDS, Clock, TimeTable
 from causewatch.errors import TableError
-from causewatch.model import NormalModel, learn, load
+from causewatch.model import NormalModel, learn
 from causewatch.monitor import Monitor
 
-__all__ = ["Rows", "index_times", "learn_rows", "pack", "score_rows", "unpack"]
+__all__ = ["Rows", "index_times", "learn_rows", "score_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -87,7 +85,7 @@ def score_rows(model: NormalModel, rows: Rows) -> Floats:
     """
     monitor = Monitor(model)
     place = {name: k for k, name in enumerate(rows.names)}
-    values = _measured(rows.values)[:, [place[name] for name in monitor.columns]]
+    values = _measured(rows.values)[:, [place[name] for name in model.watched]]
     times, clock = _stream_times(model, rows)
     monitor.use_clock(clock)
     scores = np.zeros(len(values))
@@ -109,22 +107,6 @@ def score_rows(model: NormalModel, rows: Rows) -> Floats:
     end = monitor.flush()
     scores[waiting:] = last if end.score is None else end.score
     return scores
-
-
-def pack(model: NormalModel) -> bytes:
-    """A model as the bytes of its file: what is copied or pickled holds plain data only."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "model.cwm"
-        model.save(path)
-        return path.read_bytes()
-
-
-def unpack(data: bytes) -> NormalModel:
-    """The model that was packed."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "model.cwm"
-        path.write_bytes(data)
-        return load(path)
 
 
 def _measured(values: Floats) -> Floats:

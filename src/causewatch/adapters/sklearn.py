@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.adapters.rows import Rows, index_times, learn_rows, pack, score_rows, unpack
+from causewatch.adapters.rows import Rows, index_times, learn_rows, score_rows
 from causewatch.data.notes import Tally
 from causewatch.data.raw import clean_names
 from causewatch.detectors import DetectorSettings
@@ -139,17 +139,6 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if "model_" in state:
-            state["model_"] = pack(state["model_"])
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "model_" in state:
-            state = {**state, "model_": unpack(state["model_"])}
-        super().__setstate__(state)
 
 
 class CausalAnomalyDetector(_base.OutlierMixin, RowLearner):  # type: ignore[misc, name-defined]

@@ -217,7 +217,7 @@ def watch_test(
     """
     monitor = Monitor(model, describe=describe)
     chapters = chapters_of(test.episodes, _first_moment(), test.interval)
-    wanted = Wanted(monitor.columns, model.interval, reading=Reading(ignore=("label",)))
+    wanted = Wanted(model.watched, model.interval, reading=Reading(ignore=("label",)))
     recording = open_file_source(str(paths["test.csv"]), wanted)
     source = PlayedSource(recording, model.interval, speed)
     collected, watched = Collected(), list[Watched]()

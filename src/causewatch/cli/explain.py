@@ -109,7 +109,7 @@ def explain(
             raise SettingError(msg)
     monitor = Monitor(known, describe=describe)
     wanted = Wanted(
-        monitor.columns,
+        known.watched,
         known.interval,
         known.clock == "rows",
         reading_of(time, time_format, ignore, separator, decimal),

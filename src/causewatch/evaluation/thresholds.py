@@ -66,7 +66,7 @@ def sweep(
         As for `report_card` and `watch`.
     """
     models = [(factor, with_limit(model, factor)) for factor in factors]
-    columns = len(model.signals) + len(model.watching.guarded)
+    columns = len(model.watched)
     for factor, moved in models:
 
         def tell(what: str, share: float | None, factor: float = factor) -> None:

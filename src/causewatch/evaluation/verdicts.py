@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from causewatch.data.table import TimeTable
 from causewatch.explain.described import describe
 from causewatch.model import NormalModel
-from causewatch.monitor import Alarm, AlarmSettings, Monitor, Tick
+from causewatch.monitor import Alarm, AlarmSettings, Monitor
+from causewatch.monitor.recorded import RowCover, ticks_of_table
 
-__all__ = ["AlarmSpan", "Progress", "RowCover", "Verdicts", "columns_of", "watch"]
+__all__ = ["AlarmSpan", "Progress", "Verdicts", "watch"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -71,30 +72,6 @@ class Verdicts:
     seconds: float = 0.0
 
 
-class RowCover:
-    """Spreads what is said tick by tick over the rows that each tick averaged.
-
-    Parameters
-    ----------
-    table
-        The recording.
-    """
-
-    def __init__(self, table: TimeTable) -> None:
-        self._time = table.time
-        self.score = np.full(len(table), np.nan)
-        self.alarm = np.zeros(len(table), dtype=np.bool_)
-        self._done = 0
-
-    def add(self, time: int, score: float | None, alarm: bool) -> None:
-        """One tick, known by the time of the last row in it."""
-        stop = int(np.searchsorted(self._time, time, side="right"))
-        rows = slice(self._done, stop)
-        self.score[rows] = np.nan if score is None else score
-        self.alarm[rows] = alarm
-        self._done = max(self._done, stop)
-
-
 def watch(
     model: NormalModel,
     table: TimeTable,
@@ -116,33 +93,22 @@ def watch(
         Told the share of rows done.
     """
     monitor = Monitor(model, settings=settings, describe=describe)
-    monitor.use_clock(table.clock, put_right=True)
-    values = columns_of(table, monitor.columns)
     cover, last = RowCover(table), dict[str, Alarm]()
     steps: list[float] = []
-
-    def take(tick: Tick) -> None:
-        for one in tick.all:
-            if one.complete and one.time is not None:
-                cover.add(one.time, one.score, one.alarm)
-                for _, alarm in one.events:
-                    if alarm.kind == "anomaly":
-                        last[alarm.id] = alarm
-
-    began = time.perf_counter()
-    spent = 0.0
-    every = max(1, len(values) // 100)
-    for row, (when, now) in enumerate(zip(table.time.tolist(), values, strict=True)):
+    every = max(1, len(table) // 100)
+    told = 0
+    began = before = time.perf_counter()
+    for tick in ticks_of_table(monitor, table):
+        steps.append(time.perf_counter() - before)
+        if tick.time is not None:
+            cover.add(tick.time, tick.score, tick.alarm)
+        for _, alarm in tick.events:
+            if alarm.kind == "anomaly":
+                last[alarm.id] = alarm
+        if progress is not None and cover.done >= told:
+            progress("watching", cover.done / len(table))
+            told = cover.done + every
         before = time.perf_counter()
-        tick = monitor.update_ns(now, when)
-        spent += time.perf_counter() - before
-        if tick.complete:
-            steps.append(spent)
-            spent = 0.0
-            take(tick)
-        if progress is not None and row % every == 0:
-            progress("watching", row / len(values))
-    take(monitor.flush())
     spans = sorted((_span(alarm) for alarm in last.values()), key=lambda one: one.raised_at)
     return Verdicts(
         cover.score,
@@ -151,16 +117,6 @@ def watch(
         np.array(steps),
         time.perf_counter() - began,
     )
-
-
-def columns_of(table: TimeTable, names: Sequence[str]) -> Floats:
-    """Some columns of a table in this order; those that it lacks are missing."""
-    place = {name: k for k, name in enumerate(table.signals)}
-    values = np.full((len(table), len(names)), np.nan)
-    for k, name in enumerate(names):
-        if name in place:
-            values[:, k] = table.values[:, place[name]]
-    return values
 
 
 def _span(alarm: Alarm) -> AlarmSpan:

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from causewatch.errors import listing
 from causewatch.explain.explanation import explain
 from causewatch.monitor.alarms import Alarm
 
 __all__ = ["describe", "with_beginning"]
-
-
-HEALTH = {
-    "missing": "{} sends no value.",
-    "stale": "{} has sent no value for a while; its last one is held.",
-    "frozen": "{} stands still.",
-    "out_of_range": "{} is far outside the range it had in normal operation.",
-    "unlike": "{} is no longer as learnt.",
-    "rate_wrong": "Rows come at another rate than in normal operation.",
-    "silent": "No rows come.",
-}
-"""A sentence for each state of health."""
 
 
 def describe(alarm: Alarm) -> Alarm:
@@ -30,10 +17,7 @@ def describe(alarm: Alarm) -> Alarm:
     beginning can no longer be seen.
     """
     if alarm.kind == "health":
-        if alarm.headline:
-            return alarm
-        said = HEALTH.get(alarm.problem or "", f"{{}}: {alarm.problem}.")
-        return replace(alarm, headline=said.format(listing(alarm.signals, most=3)))
+        return replace(alarm, headline=explain(alarm).headline)
     course = alarm.course
     if course is not None and alarm.causes and len(course) and alarm.onset < course.time[0]:
         return alarm

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Clock
-from causewatch.errors import SettingError
+from causewatch.errors import SettingError, listing
 from causewatch.explain.changes import Change, change_of
 from causewatch.explain.checks import Check, checks_of
 from causewatch.explain.ranking import Context, Ranking, confidences, rank
-from causewatch.explain.sentence import cannot_tell, headline
+from causewatch.explain.sentence import cannot_tell, headline, unwell
+from causewatch.markup import facts
 from causewatch.model.normal import NormalModel
 from causewatch.monitor.alarms import Alarm, BrokenLink, Cause
 from causewatch.monitor.course import Course
@@ -83,6 +83,21 @@ class Explanation:
         """Causes and unwatched signals together, best first."""
         return tuple(sorted((*self.causes, *self.unwatched), key=lambda one: -one.score))
 
+    def _repr_html_(self) -> str:
+        explained = replace(
+            self.alarm,
+            headline=self.headline,
+            causes=self.causes,
+            broken_links=self.broken_links,
+            abstained=self.abstained,
+        )
+        return explained._repr_html_() + facts(
+            [
+                ("follow from it", listing(self.consequences) if self.consequences else ""),
+                ("look at next", " ".join(check.text for check in self.checks)),
+            ]
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the fields that an alarm's JSON line has too, and what follows."""
         return {
@@ -125,6 +140,12 @@ def explain(
     published
         The published method's criterion by signal, where it was computed.
     """
+    if not isinstance(alarm, Alarm):
+        msg = (
+            "explain takes an alarm, such as those in monitor.update(row).raised; this is an"
+            f" object of type {type(alarm).__name__}."
+        )
+        raise SettingError(msg)
     course = alarm.course if course is None else course
     model = alarm.model if model is None else model
     if context is None and model is not None:
@@ -188,7 +209,7 @@ def context_of(model: NormalModel) -> Context:
     """What `explain` needs of a model."""
     names = model.signals
     known = model.knowledge
-    column = {name: k for k, name in enumerate((*names, *model.watching.guarded))}
+    column = {name: k for k, name in enumerate(model.watched)}
     causes: dict[int, tuple[int, ...]] = {}
     unwatched: dict[int, tuple[str, ...]] = {}
     for source, target in known.required_pairs(column):
@@ -199,13 +220,12 @@ def context_of(model: NormalModel) -> Context:
             causes[at] = (*causes.get(at, ()), column[source])
         else:
             unwatched[at] = (*unwatched.get(at, ()), source)
-    clock: Clock = next((one for one in ("naive", "utc", "elapsed") if one == model.clock), "rows")
     return Context(
         equations=model.equations,
         centre=np.array([model.centre[name] for name in names]),
         scale=np.array([model.scale[name] for name in names]),
         every=model.preprocessing.every,
-        clock=clock,
+        clock=model.clock,
         low=model.watching.habits.low,
         high=model.watching.habits.high,
         longest_still=model.watching.habits.longest_still,
@@ -266,7 +286,7 @@ def _of_health(
     alarm: Alarm, links: tuple[BrokenLink, ...], paper: tuple[tuple[str, float], ...]
 ) -> Explanation:
     names = list(alarm.signals)
-    said = alarm.headline or f"{', '.join(names)}: {alarm.problem or 'cannot be trusted'}."
+    said = alarm.headline or unwell(names, alarm.problem)
     causes = tuple(Cause(name, alarm.signals[name] or 0.0, 1.0 / len(names)) for name in names)
     return Explanation(alarm, causes, False, links, (), (), said, paper)
 

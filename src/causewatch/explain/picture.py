@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from causewatch.errors import SettingError, listing
 from causewatch.explain.overview import overview_sheet
@@ -16,6 +17,9 @@ from causewatch.explain.view import auto_values, select
 from causewatch.files import write_atomically
 from causewatch.graph import CausalGraph
 from causewatch.model import layout
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["SUFFIXES", "draw"]
 
@@ -31,15 +35,16 @@ Groups = Mapping[str, Sequence[str]]
 
 def draw(
     graph: CausalGraph,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     *,
+    ax: Axes | None = None,
     positions: Places | None = None,
     groups: Groups | None = None,
     labels: Mapping[str, str] | None = None,
     min_strength: float = 0.3,
     title: str | None = None,
 ) -> None:
-    """Write `graph` to `path` in the format its suffix names.
+    """Write `graph` to `path` in the format its suffix names, or draw it on `ax`.
 
     Pictures (``.svg``, ``.png``) and the interactive page (``.html``) show links above
     `min_strength`; the caption counts what is left out. A picture with more than
@@ -53,6 +58,8 @@ def draw(
         What to draw.
     path
         File to write; an existing one is replaced.
+    ax
+        Axes of matplotlib to put the picture on, as an image, in place of a file.
     positions
         Places of the signals, from :func:`causewatch.model.layout.positions` unless given.
     groups
@@ -64,7 +71,16 @@ def draw(
     title
         Heading.
     """
-    file = Path(path)
+    if not isinstance(graph, CausalGraph):
+        message = (
+            "draw takes a graph, such as model.graph; this is an object of type"
+            f" {type(graph).__name__}."
+        )
+        raise SettingError(message)
+    if (path is None) == (ax is None):
+        message = "draw needs either the path of a file to write or ax, axes to draw on."
+        raise SettingError(message)
+    file = Path("picture.png" if path is None else path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         found = f"{suffix!r}" if suffix else "no suffix"
@@ -90,7 +106,13 @@ def draw(
     else:
         kind: Literal["svg", "png"] = "svg" if suffix == ".svg" else "png"
         content = _picture(graph, kind, positions, groups, labels or {}, min_strength, title)
-    _write(file, content)
+    if ax is None:
+        _write(file, content)
+    else:
+        from matplotlib.image import imread
+
+        ax.imshow(imread(io.BytesIO(content), format="png"))
+        ax.axis("off")
 
 
 def _picture(

@@ -7,17 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from causewatch.data import format_duration
+from causewatch.errors import listing
 from causewatch.explain.changes import Change
 from causewatch.explain.ranking import Context
 from causewatch.explain.words import moment, name_of, names_of, number, numbers, with_unit
 from causewatch.monitor.alarms import BrokenLink
 
-__all__ = ["LONGEST", "cannot_tell", "happened", "headline"]
+__all__ = ["HEALTH", "LONGEST", "cannot_tell", "happened", "headline", "unwell"]
 
 LONGEST = 200
 """Characters of a headline."""
 REVERSED, LOST, WEAKER = -0.3, 0.5, 1.0
 """A link is reversed, lost, or weaker below these multiples of its normal coefficient."""
+
+HEALTH = {
+    "missing": "{} sends no value.",
+    "stale": "{} has sent no value for a while; its last one is held.",
+    "frozen": "{} stands still.",
+    "out_of_range": "{} is far outside the range it had in normal operation.",
+    "unlike": "{} is no longer as learnt.",
+    "rate_wrong": "Rows come at another rate than in normal operation.",
+    "silent": "No rows come.",
+}
+"""A sentence for each state of health."""
 
 
 def headline(change: Change, consequences: Sequence[str], context: Context) -> str:
@@ -38,6 +50,14 @@ def cannot_tell(names: Sequence[str], at: int | None, context: Context) -> str:
         if names and len(text) + len(listed) < LONGEST:
             return f"{text}{listed}."
     return f"{text}."
+
+
+def unwell(names: Sequence[str], problem: str | None) -> str:
+    """The sentence for a finding about the health of signals that brings none of its own."""
+    listed = listing(names, most=3)
+    if problem in HEALTH:
+        return HEALTH[problem].format(listed)
+    return f"{listed}: {problem or 'cannot be trusted'}."
 
 
 def happened(change: Change, context: Context) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from causewatch.data import Writing, format_tick
+from causewatch.data import Clock, Writing, format_tick
 from causewatch.detectors import Equations
 from causewatch.discovery import Knowledge, LaggedMoments
+from causewatch.errors import listing
 from causewatch.graph import CausalGraph, Link
+from causewatch.markup import bold, facts, grid
 from causewatch.model.watching import Watching
 from causewatch.preprocess import Finding, Preprocessing
 
@@ -124,7 +126,7 @@ class NormalModel:
     centre: Mapping[str, float]
     scale: Mapping[str, float]
     interval: float
-    clock: str
+    clock: Clock
     knowledge: Knowledge
     report: tuple[Finding, ...]
     positions: Mapping[str, tuple[float, float]]
@@ -154,6 +156,16 @@ class NormalModel:
         return self.preprocessing.signals
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Signals of the recording learnt from, in its order: that of rows without names."""
+        return self.preprocessing.columns
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """Signals that a monitor watches: those in the model, then the guarded ones."""
+        return (*self.signals, *self.watching.guarded)
+
+    @property
     def tick(self) -> str:
         """Length of a tick for people: ``10 s``, or ``20 rows of 499 ms``."""
         return format_tick(self.preprocessing.every, self.interval)
@@ -163,6 +175,35 @@ class NormalModel:
         from causewatch.model.store import save
 
         save(self, path)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], NormalModel], tuple[bytes]]:
+        """Pickled and copied is the content of the model's file, checked when it comes back."""
+        from causewatch.model.store import pack, unpack
+
+        return unpack, (pack(self),)
+
+    def _repr_html_(self) -> str:
+        origin = self.provenance
+        weights = ("problem", "warning", "info")
+        return (
+            bold(repr(self))
+            + facts(
+                [
+                    ("learnt from", f"{origin.rows:,} rows, {origin.first} to {origin.last}"),
+                    ("ticks", f"{origin.ticks:,} of {self.tick}"),
+                    ("signals", listing(self.signals)),
+                    ("left out", listing(self.preprocessing.dropped)),
+                ]
+            )
+            + self.graph._repr_html_()
+            + grid(
+                ("", "finding", "what to do"),
+                sorted(
+                    ((one.severity, one.text, one.remedy) for one in self.report),
+                    key=lambda row: weights.index(row[0]),
+                ),
+            )
+        )
 
     def __repr__(self) -> str:
         return (

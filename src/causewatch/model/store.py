@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from causewatch.archive import read_archive, write_archive
+from causewatch.archive import pack_archive, read_archive
 from causewatch.data import Writing
 from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.errors import CausewatchError, ModelFileError, shorten
+from causewatch.files import write_atomically
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.model.normal import Mechanism, NormalModel, Provenance
 from causewatch.model.store_watching import read_watching, watching_arrays, watching_content
 from causewatch.preprocess import Finding, Preprocessing
 
-__all__ = ["load", "save"]
+__all__ = ["load", "pack", "save", "unpack"]
 
 KIND, VERSION = "model", 5
 OLDEST = 5
@@ -45,6 +46,7 @@ class _Preprocessing(_Strict):
     step: Annotated[int, Field(ge=1)] | None
     hold: Count
     reason: str
+    columns: Annotated[list[Name], Field(min_length=1)]
 
 
 class _Finding(_Strict):
@@ -143,6 +145,11 @@ class _Content(_Strict):
 
 def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
     """Write `model` to a file: it is there whole or not at all."""
+    write_atomically(path, pack(model))
+
+
+def pack(model: NormalModel) -> bytes:
+    """The bytes of the file of a model."""
     place = {name: k for k, name in enumerate(model.signals)}
     links = list(model.graph)
     content = {
@@ -176,20 +183,28 @@ def save(model: NormalModel, path: str | os.PathLike[str]) -> None:
         about, sums = model.moments.to_arrays()
         content["moments"] = {name: about[name] for name in ("windows", "open", "started")}
         arrays |= {f"moments_{name}": array for name, array in sums.items()}
-    write_archive(path, KIND, VERSION, content, arrays)
+    return pack_archive(KIND, VERSION, content, arrays)
 
 
 def load(path: str | os.PathLike[str]) -> NormalModel:
     """Read a model; a damaged or foreign file is a `ModelFileError`, and nothing in it is run."""
+    return _read(path, shorten(Path(path).name))
+
+
+def unpack(data: bytes) -> NormalModel:
+    """The model that was packed, checked like a file."""
+    return _read(data, KIND)
+
+
+def _read(source: str | os.PathLike[str] | bytes, name: str) -> NormalModel:
     content, arrays = read_archive(
-        path,
+        source,
         KIND,
         VERSION,
         oldest=OLDEST,
         remedy="its detector was another one; learn the model again from its recordings with"
         " 'causewatch learn'",
     )
-    name = shorten(Path(path).name)
     try:
         checked = _Content.model_validate(content)
         _check_arrays(arrays, checked.preprocessing)
@@ -237,6 +252,15 @@ def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> N
         raise ValueError(msg)
 
 
+def _columns(plan: _Preprocessing, guarded: list[str]) -> tuple[str, ...]:
+    """The columns of the recording in order, which are the signals kept and left out."""
+    kept_and_dropped = sorted((*plan.signals, *plan.dropped))
+    if sorted(plan.columns) != kept_and_dropped or not plan.dropped.keys() >= set(guarded):
+        msg = "the columns of the recording are not the signals kept, left out and guarded"
+        raise ValueError(msg)
+    return tuple(plan.columns)
+
+
 def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel:
     plan = content.preprocessing
     names = tuple(plan.signals)
@@ -262,7 +286,12 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
     )
     return NormalModel(
         preset=content.preset,
-        preprocessing=Preprocessing(**(plan.model_dump() | {"signals": names})),
+        preprocessing=Preprocessing(
+            **(
+                plan.model_dump()
+                | {"signals": names, "columns": _columns(plan, content.watching.guarded)}
+            )
+        ),
         graph=graph,
         mechanisms={
             name: Mechanism(name, coefficients[name], intercept, spread, explained)

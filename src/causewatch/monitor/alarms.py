@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from causewatch.data.table import Clock, format_time
+from causewatch.errors import listing
 from causewatch.graph import Link
+from causewatch.markup import bold, facts, grid
 from causewatch.model import NormalModel
 from causewatch.monitor.course import Course
 
@@ -153,6 +155,31 @@ class Alarm:
     def on(self) -> bool:
         """Whether it has not been cleared."""
         return self.cleared_at is None
+
+    def _repr_html_(self) -> str:
+        clock = None if self.model is None else self.model.clock  # else nobody knows it
+        times = [("raised", self.raised_at), ("cleared", self.cleared_at), ("began", self.onset)]
+        shown = [(name, at) for name, at in times if clock is not None and at is not None]
+        return (
+            bold(self.headline or f"{self.kind} alarm about {listing(self.signals)}")
+            + facts(
+                [
+                    ("id", self.id),
+                    ("kind", self.kind),
+                    *((name, format_time(at, clock or "rows")) for name, at in shown),
+                    ("on", "yes" if self.on else "no"),
+                    ("peak score", "" if self.peak_score is None else f"{self.peak_score:.3g}"),
+                ]
+            )
+            + grid(
+                ("candidate" if self.abstained else "cause", "score", "confidence"),
+                [(one.signal, one.score, f"{one.confidence:.0%}") for one in self.causes],
+            )
+            + grid(
+                ("broken link", "normal", "observed"),
+                [(str(one.link), one.normal, one.observed) for one in self.broken_links],
+            )
+        )
 
     def to_dict(self, event: Event, clock: Clock) -> dict[str, Any]:
         """The alarm as one JSON line about `event`. What is not a finite number is null."""

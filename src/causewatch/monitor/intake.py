@@ -102,7 +102,7 @@ class Intake:
         self._interval = max(1, round(interval * NANOSECONDS))
         self._gap = int(GAP * self._interval) if gap is None else round(gap * NANOSECONDS)
         self._problems = Problems()
-        self._reader = RowReader(self.columns, tuple(preprocessing.dropped), self._problems)
+        self._reader = RowReader(self.columns, preprocessing.columns, self._problems)
         self._times = StreamClock(clock, self._interval, self._problems)
         self._order = RowOrder(self._interval, self._gap, self._problems)
         self._ticker = replace(preprocessing, signals=self.columns).ticker(interval)
@@ -141,7 +141,7 @@ class Intake:
         Parameters
         ----------
         values
-            By name of the column, or in the order of `columns`.
+            By name of the column, or in the order of the recording (`Preprocessing.columns`).
         time
             A datetime, ISO 8601 text, `numpy.datetime64`, a number (of seconds; or of any unit
             since 1970, told by its size) or None.
@@ -149,7 +149,7 @@ class Intake:
         Raises
         ------
         TableError
-            If values without names are not as many as there are columns.
+            If values without names are not as many as the recording had columns.
         """
         numbers = self._reader.read(values)
         order = self._order

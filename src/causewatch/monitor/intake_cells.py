@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.cells import LARGEST, MISSING, WORDS
-from causewatch.errors import TableError, shorten
+from causewatch.errors import TableError, listing, shorten
 from causewatch.monitor.intake_problems import Problems
 
-__all__ = ["MOST_EXTRA", "RowReader"]
+__all__ = ["MOST_EXTRA", "RowReader", "misfit"]
 
 Floats = NDArray[np.float64]
 
@@ -33,17 +33,20 @@ class RowReader:
     ----------
     columns
         The columns wanted.
-    known
-        Further columns that are no news: those the model left out.
+    order
+        The columns of a row without names, in order; by name, none of them is news.
     problems
         Where to count what is wrong.
     """
 
-    def __init__(self, columns: Sequence[str], known: Sequence[str], problems: Problems) -> None:
+    def __init__(self, columns: Sequence[str], order: Sequence[str], problems: Problems) -> None:
         self._columns = tuple(columns)
-        self._known = frozenset(columns) | frozenset(known)
+        self._order = tuple(order)
+        self._known = frozenset(order)
         self._problems = problems
         self._get = operator.itemgetter(*columns, columns[0])  # a tuple even for one column
+        place = {name: k for k, name in enumerate(order)}
+        self._places = [place[name] for name in columns]
         self._size = -1  # number of cells of the last row whose names were looked at
         self._extra: dict[str, None] = {}  # unknown names seen, in order
         self._absent: set[str] = set()  # columns missing in the last row, and its size
@@ -78,7 +81,6 @@ class RowReader:
 
     def _in_order(self, row: Any) -> Any:
         """The cells of a row without names."""
-        expected = len(self._columns)
         if isinstance(row, np.ma.MaskedArray):
             row = [None if cell is np.ma.masked else cell for cell in row]
         if isinstance(row, np.ndarray):
@@ -87,14 +89,13 @@ class RowReader:
             found = len(row)
         else:
             found = -1
-        if found == expected:
-            return row
+        if found == len(self._order):
+            if isinstance(row, np.ndarray):
+                return row[self._places]
+            return [row[place] for place in self._places]
         what = f"{found} values" if found >= 0 else f"an object of type {type(row).__name__}"
-        msg = (
-            f"A row of {what} arrived, but {expected} values in the order of the model or a mapping"
-            " from signal to value were expected; give the values by name."
-        )
-        raise TableError(msg)
+        what = f"A row is {what}"
+        raise misfit(what, self._order)
 
     def _with_gaps(self, row: Mapping[str, Any]) -> list[Any]:
         """The cells of a row that lacks columns; blanks around names play no part."""
@@ -190,6 +191,14 @@ class RowReader:
         self._extra = dict.fromkeys(str(name) for name in state["extra"])
         self._absent = {str(name) for name in state["absent"]}
         self._absent_size = int(state["absent_size"])
+
+
+def misfit(what: str, order: Sequence[str]) -> TableError:
+    """The error for values without names that are not one for each column of `order`."""
+    return TableError(
+        f"{what}, but {len(order)} values in the order of the recording learnt from"
+        f" ({listing(order)}), or values by name, are needed."
+    )
 
 
 def _text_as_number(text: str) -> float | None:

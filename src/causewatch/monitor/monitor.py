@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Sample
 from causewatch.data.table import NANOSECONDS, Clock, Note
 from causewatch.detectors import (
     Evidence,
@@ -28,6 +27,7 @@ from causewatch.monitor.alarms import Alarm, AlarmEvents, BrokenLink
 from causewatch.monitor.course import Course, Recorder
 from causewatch.monitor.health import STREAM, HealthChange, HealthWatch, SignalHealth
 from causewatch.monitor.intake import Intake, TickRow
+from causewatch.monitor.intake_rows import row_and_time
 from causewatch.monitor.policy import AlarmPolicy
 from causewatch.monitor.tick import Named, Tick
 
@@ -96,7 +96,7 @@ class Monitor:
         self.stream = stream
         self._describe = describe
         self._options = options
-        self._names = (*model.signals, *model.watching.guarded)
+        self._names = model.watched
         if STREAM in self._names:
             msg = (
                 f"A signal of the model is called {STREAM!r}, which is what the whole stream is"
@@ -113,7 +113,7 @@ class Monitor:
         self._intake = Intake(
             model.preprocessing,
             model.interval,
-            _clock(model.clock),
+            model.clock,
             extra=watching.guarded,
             gap=watching.gap,
         )
@@ -133,7 +133,7 @@ class Monitor:
             self._names,
             fingerprint(model),
             self.stream,
-            _clock(model.clock),
+            model.clock,
             describe=self._described,
             health_only=(STREAM,),
             # The published method says nothing of effects.
@@ -153,7 +153,7 @@ class Monitor:
 
     def update(
         self,
-        row: Sample | Mapping[str, Any] | Sequence[float] | NDArray[Any],
+        row: Any,
         time: datetime | float | str | None = None,
     ) -> Tick:
         """Take in one row.
@@ -161,18 +161,17 @@ class Monitor:
         Parameters
         ----------
         row
-            A `Sample`, a mapping from signal to value, or values in the order of the model's
-            signals (then of its guarded ones). What is missing is missing, never zero; what the
-            model does not know is ignored and counted.
+            Values by signal: a mapping, a `Sample`, a pandas series, a NumPy record. Or values in
+            the order of the recording learnt from, one for each of `model.columns`. What is missing
+            is missing, never zero; what the model does not know is ignored and counted.
         time
             When, if the row does not say.
         """
-        if isinstance(row, Sample):
-            return self._answer(self._intake.row(row.values, row.time if time is None else time))
-        return self._answer(self._intake.row(row, time))
+        values, own = row_and_time(row)
+        return self._answer(self._intake.row(values, own if time is None else time))
 
     def update_ns(self, values: Floats, time: int) -> Tick:
-        """Take in one row as an array in the order of `columns`, with its time in nanoseconds.
+        """Take in one row as an array in the order of `model.watched`, its time in nanoseconds.
 
         The quick way in for rows that have been read and checked already.
         """
@@ -201,11 +200,6 @@ class Monitor:
         at = self._time if self._time is not None else time or 0
         self._health.silent(at, detail)
         return self._policy.alert(at, STREAM, "silent", at + round(lasted * NANOSECONDS))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The model's signals, then the guarded ones: what a row may hold."""
-        return self._names
 
     @property
     def clock(self) -> Clock:
@@ -483,16 +477,6 @@ def fingerprint(model: NormalModel) -> str:
     if model.watching.factor != 1.0:
         digest.update(repr(model.watching.factor).encode())
     return digest.hexdigest()[:16]
-
-
-def _clock(name: str) -> Clock:
-    clocks: dict[str, Clock] = {
-        "naive": "naive",
-        "utc": "utc",
-        "elapsed": "elapsed",
-        "rows": "rows",
-    }
-    return clocks[name]
 
 
 def _problem(health: SignalHealth) -> str | None:

@@ -36,7 +36,7 @@ class Named(Mapping[str, float]):
 
     @property
     def array(self) -> NDArray[np.float64]:
-        """The numbers in the order of the monitor's columns; not to be written to."""
+        """The numbers in the order of `NormalModel.watched`; not to be written to."""
         return self._values
 
     def __repr__(self) -> str:

@@ -58,6 +58,8 @@ class Preprocessing:
         For how many ticks a missing value is replaced by the last one.
     reason
         Why this interval and lag, in a sentence.
+    columns
+        All signals of the recording in its order, kept or left out: that of rows without names.
     """
 
     signals: tuple[str, ...]
@@ -67,6 +69,7 @@ class Preprocessing:
     step: int | None
     hold: int
     reason: str
+    columns: tuple[str, ...]
 
     def ticker(self, interval: float) -> Ticker:
         """A fresh ticker for rows that are `interval` seconds apart."""
@@ -84,6 +87,7 @@ class Preprocessing:
             "step": self.step,
             "hold": self.hold,
             "reason": self.reason,
+            "columns": list(self.columns),
         }
 
 
@@ -140,6 +144,7 @@ def default_preprocessing(
         step=None,
         hold=MOST_HELD,
         reason=reason,
+        columns=tuple(names),
     )
 
 
@@ -172,6 +177,7 @@ def paper_preprocessing(
         step=choice.step,
         hold=0,
         reason=f"published rule: highest main frequency {choice.frequency:.3g} per row",
+        columns=tuple(table.signals),
     )
 
 

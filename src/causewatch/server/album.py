@@ -55,7 +55,7 @@ class Album:
         self._store = store
         self._model = model
         self._mark = fingerprint(model)
-        self._columns = (*model.signals, *model.watching.guarded)
+        self._columns = model.watched
         self._now = now
         self._lock = threading.Lock()
         self._alarms: dict[str, Alarm] = {}  # the one that changed last comes last

@@ -21,13 +21,13 @@ NANOSECONDS = 1_000_000_000
 def plant_of(model: NormalModel) -> dict[str, Any]:
     """The signals and links of a model, in the order in which ticks hold them, as plain data."""
     names = model.signals
-    stages = model.knowledge.groups_for((*names, *model.watching.guarded))
+    stages = model.knowledge.groups_for(model.watched)
     stage_of = {name: k for k, members in enumerate(stages.values()) for name in members}
     places = _places(model, stages)
     ranges = model.watching.ranges
     spread = model.watching.spread.tolist()
     signals: list[dict[str, Any]] = []
-    for k, name in enumerate((*names, *model.watching.guarded)):
+    for k, name in enumerate(model.watched):
         guarded = k >= len(names)
         x, y = places[name]
         signals.append(

@@ -68,9 +68,9 @@ def serving(
     known = watch.monitor.model
     plant = plant_of(known)
     album = Album(watch.store, known)
-    feed = Feed(watch.monitor.columns, album)
+    feed = Feed(known.watched, album)
     boot = secrets.token_hex(8)
-    hub = Hub(feed, boot, len(watch.monitor.columns))
+    hub = Hub(feed, boot, len(known.watched))
     with ExitStack() as stack:
         replays = Replays(model, reading=reading, tags=tags)
         stack.callback(replays.close)

@@ -337,7 +337,7 @@ class Watch:
         self._told.append((event, alarm, alarm.to_dict(event, self.monitor.clock)))
 
     def _say_what_is_missing(self) -> None:
-        missing, columns = self.source.missing, self.monitor.columns
+        missing, columns = self.source.missing, self.monitor.model.watched
         if missing:
             # A mechanism without one of its causes says nothing about its effect.
             gone = set(missing)

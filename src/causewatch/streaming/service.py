@@ -60,10 +60,10 @@ def prepare(plan: Plan, views: Sequence[View] = (), *, force: bool = False) -> I
         if saved is not None:
             _restore(monitor, saved, store)
         _check_new(plan, store, saved, force)
-        for sentence in plan.tags.check(monitor.columns):
+        for sentence in plan.tags.check(model.watched):
             log.warning("%s", sentence)
-        source = _source(plan, model, monitor.columns)
-        signals = monitor.columns if plan.per_signal else ()
+        source = _source(plan, model)
+        signals = model.watched if plan.per_signal else ()
         if plan.report is not None:
             plan.report.mkdir(parents=True, exist_ok=True)
         yield Watch(
@@ -90,17 +90,16 @@ def check_plan(plan: Plan) -> None:
     """
     check_plan_alone(plan)
     model = load(plan.model)
-    columns = (*model.signals, *model.watching.guarded)
-    for sentence in plan.tags.check(columns):
+    for sentence in plan.tags.check(model.watched):
         log.warning("%s", sentence)
-    _source(plan, model, columns).close()
+    _source(plan, model).close()
     for one in plan.sinks:
         open_sink(one.where, one.options).close()
 
 
-def _source(plan: Plan, model: NormalModel, columns: tuple[str, ...]) -> Source:
+def _source(plan: Plan, model: NormalModel) -> Source:
     wanted = Wanted(
-        columns,
+        model.watched,
         model.interval,
         model.clock == "rows",
         plan.reading,

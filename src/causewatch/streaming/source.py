@@ -93,7 +93,7 @@ class Wanted:
     Attributes
     ----------
     columns
-        Names of the signals, in the order of the monitor.
+        Names of the signals, in the order of `NormalModel.watched`.
     interval
         Usual time between two rows of the normal recording, in seconds.
     counted

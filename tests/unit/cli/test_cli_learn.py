@@ -348,7 +348,7 @@ def test_a_failure_while_saving_leaves_nothing(normal, out, capsys, monkeypatch)
     def full(*_, **__):
         raise OSError(28, "No space left on device", str(out))
 
-    monkeypatch.setattr("causewatch.model.store.write_archive", full)
+    monkeypatch.setattr("causewatch.model.store.write_atomically", full)
     assert learn(normal, "--out", out) == 2
     assert "No space left on device" in sentence(capsys.readouterr())
     assert list(out.parent.iterdir()) == []

@@ -256,3 +256,28 @@ def test_own_figures_and_settings_stay_untouched(tmp_path):
     before = dict(matplotlib.rcParams)
     draw(small(), tmp_path / "graph.svg")
     assert dict(matplotlib.rcParams) == before
+
+
+def test_a_picture_on_axes_is_that_of_a_file(tmp_path):
+    from matplotlib.figure import Figure
+    from matplotlib.image import imread
+
+    left, right = Figure().subplots(1, 2)
+    draw(small(), ax=right, title="Normal")
+    draw(small(), tmp_path / "graph.png", title="Normal")
+    (image,) = right.get_images()
+    np.testing.assert_array_equal(image.get_array(), imread(tmp_path / "graph.png"))
+    assert not right.axison
+    assert left.axison
+    assert not left.get_images()
+
+
+def test_a_file_or_axes_and_a_graph_are_asked_for(tmp_path):
+    from matplotlib.figure import Figure
+
+    for wrong in ({}, {"path": tmp_path / "graph.svg", "ax": Figure().subplots()}):
+        with pytest.raises(SettingError, match="either the path of a file to write or ax"):
+            draw(small(), **wrong)
+    with pytest.raises(SettingError, match=r"such as model\.graph; .* type dict"):
+        draw({}, tmp_path / "graph.svg")
+    assert list(tmp_path.iterdir()) == []

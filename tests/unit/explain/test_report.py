@@ -10,8 +10,11 @@ from alarm_story import NAMES, ONSET, alarm, biased_sensor, broken, context, cou
 from causewatch import Knowledge, learn
 from causewatch.errors import SettingError
 from causewatch.explain.charts import evidence_chart, links_chart, signal_chart
+from causewatch.explain.described import describe
 from causewatch.explain.explanation import context_of, explain
 from causewatch.explain.report import report, write_report
+from causewatch.explain.sentence import HEALTH
+from causewatch.monitor import Tick
 from causewatch.monitor.course import Course
 from causewatch.simulate import random_system
 
@@ -75,6 +78,20 @@ def test_a_dead_sensor_is_no_puzzle():
     assert found.headline == "A: missing for 3 min."
     assert not found.abstained
     assert "Signal health" in report(found)
+
+
+@pytest.mark.parametrize("problem", [*HEALTH, "odd", None])
+def test_a_health_alarm_has_one_sentence_whoever_asks(problem):
+    sick = replace(alarm(signals={"A": None}), kind="health", problem=problem)
+    assert explain(sick).headline == describe(sick).headline
+    told = replace(sick, headline="A began with a value that it did not have.")
+    assert explain(told).headline == describe(told).headline == told.headline
+
+
+@pytest.mark.parametrize("wrong", [None, "a1b2c3d4e5f6", Tick(0, complete=True), [alarm()]])
+def test_what_is_no_alarm_is_told_so(wrong):
+    with pytest.raises(SettingError, match=rf"takes an alarm, .* type {type(wrong).__name__}\."):
+        explain(wrong)
 
 
 def test_mechanisms_come_from_the_model_or_are_asked_for():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import pickle
@@ -18,7 +19,7 @@ from causewatch.archive import read_archive, write_archive
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import ModelFileError
 from causewatch.graph import CausalGraph
-from causewatch.model.store import KIND, VERSION
+from causewatch.model.store import KIND, VERSION, unpack
 from recordings import stable
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -117,6 +118,15 @@ def test_saving_again_gives_the_same_bytes(saved, tmp_path):
     again = tmp_path / "again.cwm"
     cw.load(saved).save(again)
     assert again.read_bytes() == saved.read_bytes()
+
+
+@pytest.mark.parametrize("again", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy])
+def test_a_model_is_pickled_and_copied_as_its_file(model, saved, again, tmp_path):
+    assert_same(model, again(model))
+    assert again(model.graph) == model.graph
+    assert saved.read_bytes() in pickle.dumps(model)
+    with pytest.raises(ModelFileError, match="'model' is not a causewatch model file"):
+        unpack(saved.read_bytes()[:100])
 
 
 def test_paper_models_and_files_come_back_too(tmp_path):
@@ -392,6 +402,10 @@ FORGERIES = {
     "a setting of old": put("content", "watching", "limits", "settings", "square_clip", 80.0),
     "a cut below the limit": put("content", "watching", "limits", "settings", "memory_cut", 0.5),
     "settings as a list": put("content", "watching", "limits", "settings", []),
+    "fewer columns": lambda c, a: c["preprocessing"]["columns"].pop(),
+    "no columns": lambda c, a: c["preprocessing"].pop("columns"),
+    "a column twice": lambda c, a: c["preprocessing"]["columns"].append("flat"),
+    "a guard that is no column": put("content", "watching", "guarded", ["flatter"]),
     "fewer than no moving signals": put("content", "watching", "limits", "moving", -1.0),
     "a factor of zero": put("content", "watching", "factor", 0.0),
     "rows below none": put("content", "provenance", "rows", -1),
@@ -444,3 +458,12 @@ def test_how_the_recording_was_written_is_kept_and_older_files_know_nothing_of_i
     write_archive(old, KIND, VERSION, content, arrays)
     assert cw.load(old).provenance.writing is None
     assert cw.load(old).provenance.first == "2009-05-08T10:00:00"
+
+
+def test_the_order_of_columns_is_kept(tmp_path):
+    learnt = cw.learn(np.insert(stable(1, 3, 400), 1, 5.0, axis=1), now=NOW)
+    assert learnt.columns == ("x0", "x1", "x2", "x3")
+    assert learnt.watched == ("x0", "x2", "x3", "x1")
+    learnt.save(tmp_path / "plant.cwm")
+    back = cw.load(tmp_path / "plant.cwm")
+    assert (back.columns, back.watched) == (learnt.columns, learnt.watched)

@@ -125,7 +125,7 @@ def test_a_dead_sensor_becomes_missing_and_nothing_else_changes():
 
 
 def test_a_dead_sensor_through_the_intake():
-    recipe = Preprocessing(NAMES, {}, 5.0, 1, None, HOLD, "")
+    recipe = Preprocessing(NAMES, {}, 5.0, 1, None, HOLD, "", NAMES)
     intake, target = Intake(recipe, 1.0, "elapsed"), watch()
     changes = []
     for k, row in enumerate(np.repeat(normal(100, seed=2), 5, axis=0)):

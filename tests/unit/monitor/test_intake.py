@@ -25,10 +25,12 @@ START = datetime(2024, 5, 6, 10)
 
 def plan(signals=("a", "b"), every=1.0, **changes):
     told = {"dropped": {}, "max_lag": 1, "step": None, "hold": MOST_HELD, "reason": ""}
+    told["columns"] = tuple(signals)
     return Preprocessing(signals=tuple(signals), every=every, **(told | changes))
 
 
 def intake(signals=("a", "b"), every=1.0, clock="naive", interval=1.0, extra=(), **changes):
+    changes = {"columns": (*signals, *extra)} | changes
     return Intake(plan(signals, every, **changes), interval, clock, extra)
 
 
@@ -65,19 +67,22 @@ def test_a_row_is_read_by_name_whatever_its_order():
     assert tick.new_stretch
 
 
-def test_rows_without_names_are_in_the_order_of_the_columns():
-    target = intake(extra=("c",))
-    (tick,) = target.row([1, 2, 3], at(0))
+def test_rows_without_names_are_in_the_order_of_the_recording():
+    left_out = {"c": "constant", "empty": "empty"}
+    target = intake(extra=("c",), dropped=left_out, columns=("c", "a", "empty", "b"))
+    (tick,) = target.row([3, 1, NAN, 2], at(0))
     assert (tick.values.tolist(), tick.extra.tolist()) == ([1, 2], [3])
-    (tick,) = target.row(np.array([4, 5, 6], dtype=np.float32), at(1))
+    (tick,) = target.row(np.array([6, 4, NAN, 5], dtype=np.float32), at(1))
     assert tick.columns.tolist() == [4, 5, 6]
-    (tick,) = target.row(np.ma.array([7.0, 8.0, 9.0], mask=[0, 1, 0]), at(2))
+    (tick,) = target.row(np.ma.array([9.0, 7.0, 0.0, 8.0], mask=[0, 0, 1, 1]), at(2))
     assert tick.fresh.tolist() == [True, False, True]
+    with pytest.raises(TableError, match=r"3 values, but 4 values in the order .*c, a, empty, b"):
+        target.row([1, 2, 3], at(3))
 
 
 @pytest.mark.parametrize("row", [[1.0], [1.0, 2.0, 3.0], "12", 5, np.zeros((2, 2)), None])
 def test_a_row_that_nobody_can_understand_is_an_error(row):
-    with pytest.raises(TableError, match="2 values in the order of the model"):
+    with pytest.raises(TableError, match="2 values in the order of the recording"):
         intake().row(row, at(0))
 
 
@@ -133,7 +138,7 @@ def test_blanks_around_names_play_no_part():
 
 
 def test_further_columns_are_ignored_and_said_once():
-    target = intake(dropped={"known": "constant"})
+    target = intake(dropped={"known": "constant"}, columns=("a", "known", "b"))
     feed(target, [{"a": 1, "b": 2, "new": 3, "known": 4, None: [5]}] * 3, map(at, range(3)))
     assert target.problems == {"extra_columns": 2}
     assert [note.count for note in target.drain()] == [2]
@@ -446,7 +451,7 @@ def test_decimated_rows_as_well(stream, step):
 def test_an_orderly_recording_gives_the_ticks_of_its_tick_source():
     values = np.random.default_rng(3).normal(size=(1_000, 3))
     values[200:240, 1] = NAN
-    recipe = plan(("x2", "x0"), every=3.0)
+    recipe = plan(("x2", "x0"), every=3.0, columns=("x0", "x1", "x2"))
     time = (1_451_296_800 + np.arange(1_000)) * NANOSECONDS
     table = TimeTable(("x0", "x1", "x2"), values, time, np.array([0]), 1.0, "naive")
     source = TickSource(table, recipe)

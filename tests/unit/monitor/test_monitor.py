@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -141,6 +142,61 @@ def test_a_row_is_a_sample_a_mapping_or_an_array(model):
 def test_a_row_without_names_must_fit(model):
     with pytest.raises(TableError, match="6 values"):
         cw.Monitor(model).update(np.zeros(6))
+
+
+def test_values_in_order_are_in_that_of_the_recording_wherever_constants_stand():
+    def rows(count, seed):
+        """A constant in front, an empty column in the middle, which no monitor watches."""
+        inside = np.insert(plant(count, seed)[:, :K], 2, np.nan, axis=1)
+        return np.column_stack([np.full(count, 20.0), inside])
+
+    names = ("x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7")
+    assert cw.learn(rows(3000, 1), preset="paper", max_lag=2).columns == names
+    learnt = cw.learn(rows(3000, 1), max_lag=2)
+    assert learnt.columns == names
+    today = rows(300, 2)
+    by_name = [dict(zip(names, row.tolist(), strict=True)) for row in today]
+    expected = watch(learnt, by_name)
+    story = watch(learnt, today)
+    assert story.scores == expected.scores
+    assert expected.scores[-1] is not None
+    assert not story.raised()
+
+
+@pytest.mark.parametrize(
+    ("index", "begin", "clock"),
+    [
+        (pd.date_range("2026-01-01", periods=60, freq="s"), 1_767_225_600, "naive"),
+        (pd.timedelta_range("1h", periods=60, freq="s"), 3600, "elapsed"),
+        (pd.RangeIndex(60), 0, "elapsed"),
+    ],
+)
+def test_rows_of_a_pandas_frame_are_rows_by_name_and_say_when(index, begin, clock):
+    times = pd.date_range("2025-12-31", periods=3000, freq="s")
+    learnt = cw.learn(pd.DataFrame(plant(3000, 1), columns=COLUMNS, index=times), every=1.0)
+    rows = plant(60, 2)
+    rows[10, B] = np.nan
+    plain = watch(learnt, rows)
+    table = pd.DataFrame(rows, columns=COLUMNS, index=index)[list(reversed(COLUMNS))]
+    story = watch(learnt, [row for _, row in table.iterrows()])
+    assert story.scores == plain.scores
+    assert plain.scores[-1] is not None
+    assert [tick.time for tick in story.ticks] == [(begin + k) * 10**9 for k in range(60)]
+    assert story.monitor.clock == clock
+
+
+def test_cells_of_a_pandas_row_may_be_missing_in_any_way(model):
+    cells = pd.Series([1.0, None, pd.NA, pd.NaT, 2, 0.0, True], index=COLUMNS, dtype=object)
+    monitor = cw.Monitor(model)
+    tick = monitor.update(cells)
+    np.testing.assert_array_equal(tick.values.array, [1, np.nan, np.nan, np.nan, 2, 0, 1])
+    assert monitor.problems == {"missing": 3}
+
+
+def test_a_numpy_record_is_a_row_by_name(model):
+    rows = plant(60, 2)
+    records = np.rec.fromarrays(rows.T[::-1], names=COLUMNS[::-1])
+    assert watch(model, list(records)).scores == watch(model, rows).scores
 
 
 def test_a_time_given_beside_a_sample_wins(model):

@@ -156,6 +156,7 @@ def plan(**changes):
         "step": None,
         "hold": MOST_HELD,
         "reason": "",
+        "columns": ("x0", "x1", "x2"),
     }
     return Preprocessing(**(settings | changes))
 

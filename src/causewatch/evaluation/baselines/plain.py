@@ -22,8 +22,9 @@ from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.baselines.bucket import Bucket
 from causewatch.evaluation.baselines.mechanisms import Mechanisms, learn_mechanisms
 from causewatch.evaluation.baselines.ticks import StretchTicks, ticks_of
-from causewatch.evaluation.verdicts import AlarmSpan, Progress, RowCover, Verdicts
+from causewatch.evaluation.verdicts import AlarmSpan, Progress, Verdicts
 from causewatch.kernels.averages import weighted_mean
+from causewatch.monitor.recorded import RowCover
 
 __all__ = ["P2", "Plain", "PlainSettings", "standstill"]
 

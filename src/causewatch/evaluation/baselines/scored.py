@@ -28,11 +28,12 @@ from causewatch.errors import NotEnoughDataError, SettingError
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.baselines.tails import level_of_peaks
 from causewatch.evaluation.baselines.ticks import StretchTicks, ticks_of
-from causewatch.evaluation.verdicts import AlarmSpan, Progress, RowCover, Verdicts, columns_of
+from causewatch.evaluation.verdicts import AlarmSpan, Progress, Verdicts
 from causewatch.model.learning import MOST_EXTRAPOLATED
 from causewatch.model.watching import MERGE
 from causewatch.monitor import Alarm, AlarmPolicy, AlarmSettings
 from causewatch.monitor.monitor import REFILLED
+from causewatch.monitor.recorded import RowCover, columns_of
 from causewatch.preprocess.ticks import Averager
 
 __all__ = ["Judgement", "Scored"]

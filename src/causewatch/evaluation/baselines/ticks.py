@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.table import TimeTable
-from causewatch.evaluation.verdicts import columns_of
+from causewatch.monitor.recorded import columns_of
 from causewatch.preprocess.ticks import MOST_HELD, Averager
 
 __all__ = ["StretchTicks", "ticks_of"]

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from causewatch.data.table import TimeTable
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.baselines.scored import Judgement, Scored
-from causewatch.evaluation.verdicts import AlarmSpan, Progress, Verdicts, columns_of
+from causewatch.evaluation.verdicts import AlarmSpan, Progress, Verdicts
+from causewatch.monitor.recorded import columns_of
 
 __all__ = ["AlwaysOn", "Random", "Switch"]
 

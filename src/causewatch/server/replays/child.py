@@ -82,7 +82,7 @@ def _replay(
     source = open_source(
         str(path),
         Wanted(
-            monitor.columns,
+            model.watched,
             model.interval,
             model.clock == "rows",
             _reading(order.get("reading")),
