@@ -1007,7 +1007,7 @@ def test_whatever_happens_every_alarm_has_an_orderly_life(life):
 def test_nothing_of_a_track_is_lost_in_its_state():
     stream = Stream()
     id = stream.raise_one(a=2.0, b=1.5)
-    track = Track(stream.policy.alarm(id), 3, 0)
+    track = Track.new(stream.policy.alarm(id), 3, 0)
     arrays = {"member", "first", "evidence", "raw"}
     words = {"problem": "frozen", "dirty": True}
     kept = set(Track.__slots__) - {"written"}  # which is made of all the others
