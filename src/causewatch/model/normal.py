@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from causewatch.data import Writing, format_tick
+from causewatch.data.table import Clock
 from causewatch.detectors import Equations
 from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.graph import CausalGraph, Link
@@ -124,7 +125,7 @@ class NormalModel:
     centre: Mapping[str, float]
     scale: Mapping[str, float]
     interval: float
-    clock: str
+    clock: Clock
     knowledge: Knowledge
     report: tuple[Finding, ...]
     positions: Mapping[str, tuple[float, float]]

@@ -22,6 +22,7 @@ from causewatch.monitor.intake_cells import RowReader
 from causewatch.monitor.intake_clock import StreamClock
 from causewatch.monitor.intake_order import RowOrder
 from causewatch.monitor.intake_problems import Problems
+from causewatch.monitor.stateful import Stateful
 from causewatch.preprocess import Preprocessing
 from causewatch.preprocess.ticks import FullTick
 
@@ -67,7 +68,7 @@ class TickRow(NamedTuple):
     pace: float
 
 
-class Intake:
+class Intake(Stateful):
     """Turns the rows of one live stream into ticks, one row at a time.
 
     Parameters
@@ -83,6 +84,17 @@ class Intake:
     gap
         A longer step, in seconds, begins a new stretch; five intervals unless given.
     """
+
+    STATE = (
+        "columns",
+        "pace",
+        "_broken",
+        "_problems",
+        "_reader",
+        "_times",
+        "_order",
+        "_ticker",
+    )
 
     def __init__(
         self,
@@ -104,20 +116,15 @@ class Intake:
         self._problems = Problems()
         self._reader = RowReader(self.columns, tuple(preprocessing.dropped), self._problems)
         self._times = StreamClock(clock, self._interval, self._problems)
-        self._order = RowOrder(self._interval, self._gap, self._problems)
+        self._order = RowOrder(self._interval, self._gap, self._times, self._problems)
         self._ticker = replace(preprocessing, signals=self.columns).ticker(interval)
-        self._pace = 1.0
+        self.pace = 1.0  # usual time between rows lately, in intervals: 2 is half as fast
         self._broken = False  # whether the last row began a stretch
 
     @property
     def clock(self) -> Clock:
         """What the times of the stream count."""
         return self._times.clock
-
-    @property
-    def pace(self) -> float:
-        """Usual time between two rows lately, in units of the interval: 2 is half as fast."""
-        return self._pace
 
     @property
     def problems(self) -> Mapping[str, int]:
@@ -154,13 +161,12 @@ class Intake:
         numbers = self._reader.read(values)
         order = self._order
         last = None if order.last is None else order.last - order.shift
-        found = self._times.read(time, last)
-        if found is None:
+        read = self._times.read(time, last)
+        if read is None:
             return []
-        when, restart = found
-        if restart:
-            return self._ticks(self._taken(order.finish())) + self._ordered(when, numbers)
-        return self._ordered(when, numbers)
+        when, restart = read
+        before = self._ticks(self._placed(order.finish())) if restart else []
+        return before + self.row_ns(numbers, when)
 
     def settle(self, clock: Clock, *, put_right: bool = False) -> None:
         """Say what the times of the stream count, before the first `row_ns`; see `use_clock`."""
@@ -178,32 +184,25 @@ class Intake:
         time
             In nanoseconds; see `settle`.
         """
-        return self._ordered(time, values)
+        order = self._order
+        if order.last is not None and not order.waiting:
+            moved = time + order.shift
+            if 0 < moved - order.last <= self._gap:  # as nearly always
+                self._measure(order.last, moved, begins=False)
+                order.last = moved
+                done = self._ticker.take(moved, values)
+                return self._ticks(done) if done else []
+        return self._ticks(self._placed(order.push(time, values)))
 
     def flush(self) -> list[TickRow]:
         """There are no more rows: the tick still open, if it is to be kept.
 
         A row that comes all the same begins a new stretch.
         """
-        done = self._taken(self._order.finish())
+        done = self._placed(self._order.finish())
         return self._ticks(done + self._ticker.finish())
 
-    def _ordered(self, time: int, values: Floats) -> list[TickRow]:
-        """The row in its place among the others."""
-        order = self._order
-        if order.last is not None and not order.waiting:
-            moved = time + order.shift
-            step = moved - order.last
-            if 0 < step <= self._gap:  # as nearly always
-                order.last = moved
-                self._pace += (step / self._interval - self._pace) / PACE_ROWS
-                self._broken = False
-                done = self._ticker.take(moved, values)
-                return self._ticks(done) if done else []
-        order.clock = self._times.clock
-        return self._ticks(self._taken(order.push(time, values)))
-
-    def _taken(self, rows: Iterable[tuple[int, Floats, bool]]) -> list[FullTick]:
+    def _placed(self, rows: Iterable[tuple[int, Floats, bool]]) -> list[FullTick]:
         """The ticks that rows complete whose place is known."""
         done = []
         before = self._order.last
@@ -217,7 +216,7 @@ class Intake:
         """Let a step count for the pace; a gap only if it follows on another one."""
         if before is not None and now >= before and (self._broken or not begins):
             step = min(now - before, 2 * self._gap)
-            self._pace += (step / self._interval - self._pace) / PACE_ROWS
+            self.pace += (step / self._interval - self.pace) / PACE_ROWS
         self._broken = begins and before is not None
 
     def _ticks(self, done: list[FullTick]) -> list[TickRow]:
@@ -231,39 +230,17 @@ class Intake:
                 tick.values,
                 tick.fresh,
                 tick.rows,
-                self._pace,
+                self.pace,
             )
             for tick in done
         ]
 
-    def snapshot(self) -> dict[str, Any]:
-        """Everything the future depends on: numbers, words, arrays, and lists and dicts of them.
-
-        Notes that were not drained are not kept.
-        """
-        return {
-            "columns": list(self.columns),
-            "pace": self._pace,
-            "broken": int(self._broken),
-            "problems": self._problems.snapshot(),
-            "reader": self._reader.snapshot(),
-            "times": self._times.snapshot(),
-            "order": self._order.snapshot(),
-            "ticker": self._ticker.snapshot(),
-        }
-
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot: the future is bitwise the same as without interruption."""
+        """See `Stateful.restore`. Notes that were not drained are not kept."""
         if list(state["columns"]) != list(self.columns):
             msg = (
                 f"The state is one of {len(state['columns'])} other columns than the"
                 f" {len(self.columns)} watched; restore a state of the same model."
             )
             raise SettingError(msg)
-        self._pace, self._broken = float(state["pace"]), bool(state["broken"])
-        self._problems.restore(state["problems"])
-        self._reader.restore(state["reader"])
-        self._times.restore(state["times"])
-        self._order.restore(state["order"])
-        self._order.clock = self._times.clock
-        self._ticker.restore(state["ticker"])
+        super().restore(state)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from causewatch.data.cells import LARGEST, MISSING, WORDS
 from causewatch.errors import TableError, shorten
 from causewatch.monitor.intake_problems import Problems
+from causewatch.monitor.stateful import Stateful
 
 __all__ = ["MOST_EXTRA", "RowReader"]
 
@@ -26,7 +27,7 @@ MOST_EXTRA = 100
 NAN = float("nan")
 
 
-class RowReader:
+class RowReader(Stateful):
     """Reads rows as numbers in the order of the columns; NaN where there is none.
 
     Parameters
@@ -39,13 +40,15 @@ class RowReader:
         Where to count what is wrong.
     """
 
+    STATE = ("_size", "_extra", "_absent", "_absent_size")
+
     def __init__(self, columns: Sequence[str], known: Sequence[str], problems: Problems) -> None:
         self._columns = tuple(columns)
         self._known = frozenset(columns) | frozenset(known)
         self._problems = problems
         self._get = operator.itemgetter(*columns, columns[0])  # a tuple even for one column
         self._size = -1  # number of cells of the last row whose names were looked at
-        self._extra: dict[str, None] = {}  # unknown names seen, in order
+        self._extra: list[str] = []  # unknown names seen, in order
         self._absent: set[str] = set()  # columns missing in the last row, and its size
         self._absent_size = 0
 
@@ -122,7 +125,7 @@ class RowReader:
                 continue
             if len(self._extra) >= MOST_EXTRA:
                 return
-            self._extra[plain] = None
+            self._extra.append(plain)
             text = f"Columns that the model does not know: {{count}}, the first {plain!r}; ignored."
             self._problems.add("extra_columns", text)
 
@@ -174,22 +177,6 @@ class RowReader:
                 "empty_rows",
                 "Rows without any value: {count}; the stream lives, its signals do not.",
             )
-
-    def snapshot(self) -> dict[str, Any]:
-        """Everything that further notes depend on."""
-        return {
-            "size": self._size,
-            "extra": list(self._extra),
-            "absent": sorted(self._absent),
-            "absent_size": self._absent_size,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
-        self._size = int(state["size"])
-        self._extra = dict.fromkeys(str(name) for name in state["extra"])
-        self._absent = {str(name) for name in state["absent"]}
-        self._absent_size = int(state["absent_size"])
 
 
 def _text_as_number(text: str) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from numbers import Real
 from typing import Any
@@ -15,6 +14,7 @@ from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.data.times import LONGEST
 from causewatch.errors import shorten
 from causewatch.monitor.intake_problems import Problems
+from causewatch.monitor.stateful import Stateful
 
 __all__ = ["StreamClock"]
 
@@ -23,7 +23,7 @@ EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_UNITS = (1, 1_000, 1_000_000, NANOSECONDS)
 
 
-class StreamClock:
+class StreamClock(Stateful):
     """Reads the times of rows in nanoseconds.
 
     The first time of the stream settles what its times count; the model's clock matters only
@@ -38,6 +38,8 @@ class StreamClock:
     problems
         Where to count what is wrong.
     """
+
+    STATE = ("clock", "_settled", "_unit", "_bad", "_dates_seen", "_zones_seen")
 
     def __init__(self, clock: Clock, interval: int, problems: Problems) -> None:
         self._counts_rows = clock == "rows"
@@ -177,26 +179,6 @@ class StreamClock:
         if clock == "utc" and unit == NANOSECONDS:
             fraction = (fraction + 500) // 1_000 * 1_000  # all that a float holds of seconds
         return (clock, int(whole) * unit + fraction), unit
-
-    def snapshot(self) -> dict[str, Any]:
-        """Everything the future depends on."""
-        return {
-            "clock": self.clock,
-            "settled": int(self._settled),
-            "unit": self._unit,
-            "bad": self._bad,
-            "dates_seen": int(self._dates_seen),
-            "zones_seen": int(self._zones_seen),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
-        self.clock = state["clock"]
-        self._settled = bool(state["settled"])
-        self._unit = None if state["unit"] is None else int(state["unit"])
-        self._bad = int(state["bad"])
-        self._dates_seen = bool(state["dates_seen"])
-        self._zones_seen = bool(state["zones_seen"])
 
 
 def _from_text(text: str) -> datetime | float | None:

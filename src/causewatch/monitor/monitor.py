@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from causewatch.data import Sample
 from causewatch.data.table import NANOSECONDS, Clock, Note
 from causewatch.detectors import (
-    Evidence,
     Guards,
     InnovationDetector,
     Lifts,
@@ -29,6 +28,7 @@ from causewatch.monitor.course import Course, Recorder
 from causewatch.monitor.health import STREAM, HealthChange, HealthWatch, SignalHealth
 from causewatch.monitor.intake import Intake, TickRow
 from causewatch.monitor.policy import AlarmPolicy
+from causewatch.monitor.stateful import Stateful
 from causewatch.monitor.tick import Named, Tick
 
 __all__ = ["Monitor"]
@@ -48,7 +48,31 @@ REFILLED = 32
 Describe = Callable[[Alarm], Alarm]
 
 
-class Monitor:
+@dataclass(frozen=True, eq=False, slots=True)
+class Judgement:
+    """What speaks against each signal at one tick.
+
+    Attributes
+    ----------
+    score
+        The largest evidence; None where nothing can be judged.
+    evidence, raw
+        By signal, in units of the limits as they are now, and of those of the model.
+    expected, innovation
+        By signal: what its causes said, and how far it is off.
+    lifted
+        Signals whose limit was lifted by this tick.
+    """
+
+    score: float | None
+    evidence: Floats
+    raw: Floats
+    expected: Floats
+    innovation: Floats
+    lifted: tuple[str, ...] = ()
+
+
+class Monitor(Stateful):
     """Watches a stream with a learnt model.
 
     Rows go in one at a time; they are averaged to ticks exactly as learning did. Every call of
@@ -82,6 +106,18 @@ class Monitor:
     (True, True)
     """
 
+    STATE = (
+        "stream",
+        "_intake",
+        "_detector",
+        "_guards",
+        "_health",
+        "_policy",
+        "_recorder",
+        "_since_gap",
+        "_time",
+    )
+
     def __init__(
         self,
         model: NormalModel,
@@ -113,7 +149,7 @@ class Monitor:
         self._intake = Intake(
             model.preprocessing,
             model.interval,
-            _clock(model.clock),
+            model.clock,
             extra=watching.guarded,
             gap=watching.gap,
         )
@@ -133,13 +169,11 @@ class Monitor:
             self._names,
             fingerprint(model),
             self.stream,
-            _clock(model.clock),
+            model.clock,
             describe=self._described,
             health_only=(STREAM,),
             # The published method says nothing of effects.
-            effects=None
-            if settings is None
-            else np.pad(model.equations.effects, (0, len(watching.guarded))),
+            effects=None if settings is None else model.equations.effects,
         )
         self._recorder = Recorder(self._names, RECORDED)
         # Lifts belong to the default detector; the published one knows none.
@@ -246,18 +280,18 @@ class Monitor:
 
     def broken_links(self) -> tuple[BrokenLink, ...]:
         """Links that do not act as learnt at present, worst first."""
-        found = self._detector.links()
+        changes = self._detector.links()
         normal = self.model.equations.coefficient
-        worst = np.argsort(-np.nan_to_num(found.deviation), kind="stable")
+        worst = np.argsort(-np.nan_to_num(changes.deviation), kind="stable")
         return tuple(
             BrokenLink(
                 self._links[k],
                 float(normal[k]),
-                float(found.observed[k]),
-                float(found.deviation[k]),
+                float(changes.observed[k]),
+                float(changes.deviation[k]),
             )
             for k in worst.tolist()
-            if found.deviation[k] > 1.0
+            if changes.deviation[k] > 1.0
         )
 
     def published_ranking(self) -> Mapping[str, float]:
@@ -270,19 +304,10 @@ class Monitor:
 
     def snapshot(self) -> dict[str, Any]:
         """Everything the future depends on: numbers, text, arrays, lists and dictionaries."""
-        return {
+        return super().snapshot() | {
             "model": fingerprint(self.model),
-            "stream": self.stream,
-            "intake": self._intake.snapshot(),
-            "detector": self._detector.snapshot(),
-            "guards": self._guards.snapshot(),
-            "health": self._health.snapshot(),
-            "policy": self._policy.snapshot(),
-            "recorder": self._recorder.snapshot(),
             "lifts": {} if self._lifts is None else self._lifts.snapshot(),
             "openings": {id: course.to_state() for id, course in self._openings.items()},
-            "since_gap": self._since_gap,
-            "time": self._time,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -295,19 +320,12 @@ class Monitor:
             raise SettingError(msg)
         self.stream = state["stream"]
         self.reset()
-        self._intake.restore(state["intake"])
-        self._detector.restore(state["detector"])
-        self._guards.restore(state["guards"])
-        self._health.restore(state["health"])
-        self._policy.restore(state["policy"])
-        self._recorder.restore(state["recorder"])
+        super().restore(state)
         if self._lifts is not None:
             self._lifts.restore(state["lifts"])
         self._openings = {
-            id: Course.from_state(self._names, one) for id, one in state["openings"].items()
+            id: Course.from_state(self._names, arrays) for id, arrays in state["openings"].items()
         }
-        self._since_gap = int(state["since_gap"])
-        self._time = state["time"]
 
     def _new_detector(self) -> InnovationDetector | PublishedDetector:
         watching = self.model.watching
@@ -343,54 +361,47 @@ class Monitor:
             # What a dead sensor last showed is no cause of anything.
             values = np.where(self._health.absent[: len(values)], np.nan, values)
         self._since_gap = 0 if row.new_stretch else self._since_gap + 1
-        found = self._judged(values, row)
-        score, signals, raw, expected, innovation, full = self._held_against(found, row)
-        changes += self._findings(row.time, full)
-        if changes:
-            self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
-        self._recorder.add(row.time, score, row.columns, expected, innovation, signals)
-        hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
+        judgement = self._judgement(values, row)
+        score, evidence = judgement.score, judgement.evidence
+        changes += self._findings(row.time, judgement.lifted)
+        self._note_health(row.time, changes)
+        self._recorder.add(
+            row.time, score, row.columns, judgement.expected, judgement.innovation, evidence
+        )
         # Before the update: an alarm must not be raised and given up in the same tick.
         released = [
-            self._policy.release(row.time, name)
-            for name in full
-            if not signals[self._index[name]] > 1.0
+            event
+            for name in judgement.lifted
+            if not evidence[self._index[name]] > 1.0
+            for event in self._policy.release(row.time, name)
         ]
-        events = self._policy.update(row.time, score, signals, hold, raw)
-        if released:
-            events = _joined(*released, events)
+        hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
+        events = self._policy.update(row.time, score, evidence, hold, judgement.raw)
         return Tick(
             row.time,
             True,
             score,
             bool(self._policy.on),
-            Named(self._index, signals),
-            Named(self._index, expected),
-            events,
+            Named(self._index, evidence),
+            Named(self._index, judgement.expected),
+            AlarmEvents.of([*released, *events]) if released else events,
             tuple(changes),
             values=Named(self._index, row.columns),
         )
 
-    def _judged(self, values: Floats, row: TickRow) -> Evidence:
-        """What the detector says about a tick."""
-        if isinstance(self._detector, InnovationDetector):
-            fresh = row.fresh[: len(values)]
-            return self._detector.update(values, row.new_stretch, fresh)
-        return self._detector.update(values, row.new_stretch)
-
-    def _held_against(
-        self, found: Evidence, row: TickRow
-    ) -> tuple[float | None, Floats, Floats, Floats, Floats, tuple[str, ...]]:
-        """Evidence of mechanisms and guards in units of the limits as they are now.
+    def _judgement(self, values: Floats, row: TickRow) -> Judgement:
+        """What the detector and the guards say about a tick, in units of the limits as they are.
 
         This is the one place where limits are widened: by the factor of the model, by what
-        operators called normal, and for signals that were loud alone for long. Gives the score,
-        the evidence, the same in units of the model's limits, what was expected, the innovations,
-        and the signals whose limit was lifted by this tick; evidence is in units of lifted limits
-        from that tick on.
+        operators called normal, and for signals that were loud alone for long.
         """
-        innovation = getattr(self._detector, "innovation", found.signals)
-        raw, expected = found.signals, found.expected
+        if isinstance(self._detector, InnovationDetector):
+            result = self._detector.update(values, row.new_stretch, row.fresh[: len(values)])
+            innovation = self._detector.innovation
+        else:
+            result = self._detector.update(values, row.new_stretch)
+            innovation = result.signals
+        raw, expected = result.signals, result.expected
         if len(self._guards):
             guard = self._guards.update(row.extra, row.values)
             raw = np.concatenate([raw, guard])
@@ -398,22 +409,22 @@ class Monitor:
             innovation = np.concatenate([innovation, guard])
         if self.model.watching.factor != 1.0:
             raw = raw / self.model.watching.factor
-        if found.score is None:
-            return None, raw, raw, expected, innovation, ()
-        held = raw / self._policy.factors if self._policy.marks else raw
-        signals = held
-        full: tuple[str, ...] = ()
+        if result.score is None:
+            return Judgement(None, raw, raw, expected, innovation)
+        evidence = raw / self._policy.factors if self._policy.marks else raw
+        lifted: tuple[str, ...] = ()
         if self._lifts is not None:
-            signals, lifted = self._lifts.step(held)
-            if lifted is not None:
-                signals = held / self._lifts.lift
-                full = tuple(self._names[k] for k in np.flatnonzero(lifted).tolist())
-        return float(np.nanmax(signals)), signals, raw, expected, innovation, full
+            held = evidence
+            evidence, full = self._lifts.step(held)
+            if full is not None:  # evidence is in units of lifted limits from this tick on
+                evidence = held / self._lifts.lift
+                lifted = tuple(self._names[k] for k in np.flatnonzero(full).tolist())
+        return Judgement(float(np.nanmax(evidence)), evidence, raw, expected, innovation, lifted)
 
-    def _findings(self, time: int, full: tuple[str, ...]) -> list[HealthChange]:
+    def _findings(self, time: int, lifted: tuple[str, ...]) -> list[HealthChange]:
         """Signals that are no longer as learnt become a matter of health."""
         changes: list[HealthChange] = []
-        for name in full:
+        for name in lifted:
             detail = f"{name} has been off alone for hours, or again and again."
             changes += self._health.mark_unlike(name, time, detail)
         for place in np.flatnonzero(self._guards.unlike).tolist():
@@ -439,14 +450,21 @@ class Monitor:
             self._lifts.reset(k)
         at = time if time is not None else self._time or 0
         changes = self._health.unmark(signal, at)
-        self._policy.health(at, {c.now.signal: _problem(c.now) for c in changes})
+        self._note_health(at, changes)
         return changes
+
+    def _note_health(self, time: int, changes: Sequence[HealthChange]) -> None:
+        """Alarms follow from what is wrong with signals."""
+        states = {change.now.signal: change.now.state for change in changes}
+        self._policy.health(
+            time, {name: None if state == "ok" else state for name, state in states.items()}
+        )
 
     def _described(self, alarm: Alarm) -> Alarm:
         """An alarm with what is needed to explain it."""
         if alarm.kind == "anomaly":
             concerned = set(alarm.signals)
-            links = [one for one in self.broken_links() if one.link.target in concerned]
+            links = [broken for broken in self.broken_links() if broken.link.target in concerned]
             alarm = replace(
                 alarm,
                 broken_links=tuple(links[:MOST_LINKS]),
@@ -465,8 +483,8 @@ class Monitor:
         kept = self._openings.get(alarm.id)
         if kept is None or np.count_nonzero(course.time > alarm.raised_at) <= OPENING:
             kept = course
-        active = {one.id for one in self._policy.active} | {alarm.id}
-        self._openings = {id: one for id, one in self._openings.items() if id in active}
+        on = {other.id for other in self._policy.active}
+        self._openings = {id: course for id, course in self._openings.items() if id in on}
         self._openings[alarm.id] = kept
         return kept
 
@@ -483,21 +501,3 @@ def fingerprint(model: NormalModel) -> str:
     if model.watching.factor != 1.0:
         digest.update(repr(model.watching.factor).encode())
     return digest.hexdigest()[:16]
-
-
-def _clock(name: str) -> Clock:
-    clocks: dict[str, Clock] = {
-        "naive": "naive",
-        "utc": "utc",
-        "elapsed": "elapsed",
-        "rows": "rows",
-    }
-    return clocks[name]
-
-
-def _problem(health: SignalHealth) -> str | None:
-    return None if health.state == "ok" else health.state
-
-
-def _joined(*events: AlarmEvents) -> AlarmEvents:
-    return AlarmEvents.of([pair for some in events for pair in some])
