@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data import Note, TableSource, Writing, format_duration, format_time, parse_span
-from causewatch.detectors import Limits
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import listing, plural
 from causewatch.graph import CausalGraph
 from causewatch.model.assumptions import nonlinearity_findings, residual_findings
-from causewatch.model.fitting import causes_of, residuals_of
+from causewatch.model.fitting import Fit, causes_of, residuals_of
 from causewatch.model.normal import Mechanism, Provenance
-from causewatch.model.watching import Fared
+from causewatch.model.watching import Watching
 from causewatch.preprocess import (
     Finding,
     Preprocessing,
@@ -30,7 +29,7 @@ from causewatch.preprocess import (
     quality_findings,
 )
 
-__all__ = ["Taken", "findings_of", "limit_findings", "provenance_of", "start_up_of"]
+__all__ = ["TickPass", "findings_of", "limit_findings", "provenance_of", "start_up_of"]
 
 Floats = NDArray[np.float64]
 
@@ -43,8 +42,8 @@ ODD_SHARE, ODD_FACTOR = 0.05, 1.5
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What the pass over the ticks brought home.
+class TickPass:
+    """What the pass over the ticks gives.
 
     Attributes
     ----------
@@ -72,9 +71,8 @@ def findings_of(
     source: TableSource,
     survey: SurveyResult,
     plan: Preprocessing,
-    taken: Taken,
-    graph: CausalGraph,
-    mechanisms: dict[str, Mechanism],
+    taken: TickPass,
+    fit: Fit,
     alpha: float,
 ) -> list[Finding]:
     """Data quality and assumptions, most serious first."""
@@ -83,7 +81,8 @@ def findings_of(
     reach = round(taken.moments.reach * plan.every / source.interval)
     findings += quality_findings(survey, max_lag_rows=reach)
     findings += _filling(plan, taken)
-    largest = max((len(one.coefficients) for one in mechanisms.values()), default=0)
+    graph, mechanisms = fit.graph, fit.mechanisms
+    largest = max((len(mechanism.coefficients) for mechanism in mechanisms.values()), default=0)
     findings.append(
         enough_rows(taken.moments.windows, len(plan.signals), plan.max_lag, largest, alpha=alpha)
     )
@@ -117,12 +116,11 @@ def start_up_of(survey: SurveyResult) -> Finding | None:
     return None
 
 
-def limit_findings(
-    limits: Limits, fared: Fared | None, aim: float, every: float, *, asked: bool
-) -> list[Finding]:
+def limit_findings(watching: Watching, aim: float, every: float, *, asked: bool) -> list[Finding]:
     """What is to be said about the alarm limits."""
     findings = []
-    if aim > 1.01 * limits.supported:
+    limits, second = watching.limits, watching.second
+    if limits is not None and aim > 1.01 * limits.supported:
         taken = (
             f" the limits are set for one in {format_duration(limits.false_alarm_every * every)}"
         )
@@ -137,16 +135,17 @@ def limit_findings(
                 remedy="Give a longer recording, or a second one with --calibrate.",
             )
         )
-    if fared is not None:
-        odd = fared.share > ODD_SHARE or fared.factor > ODD_FACTOR
+    if second is not None:
+        lasted = format_duration(second.ticks * every)
+        odd = second.share > ODD_SHARE or second.factor > ODD_FACTOR
         findings.append(
             Finding(
                 kind="calibration",
                 severity="warning" if odd else "info",
-                text=f"In the second recording ({format_duration(fared.ticks * every)}) limits from"
-                f" the first one alone would have raised {plural(fared.alarms, 'alarm')} and been"
-                f" passed {fared.share:.1%} of the time; it moved them by a factor of"
-                f" {fared.factor:.2f}.",
+                text=f"In the second recording ({lasted}) limits from"
+                f" the first one alone would have raised {plural(second.alarms, 'alarm')} and been"
+                f" passed {second.share:.1%} of the time; it moved them by a factor of"
+                f" {second.factor:.2f}.",
                 meaning="Limits lie above what both recordings show; if the second one is not"
                 " normal, what is wrong in it will not be noticed."
                 if odd
@@ -159,7 +158,7 @@ def limit_findings(
     return findings
 
 
-def _filling(plan: Preprocessing, taken: Taken) -> list[Finding]:
+def _filling(plan: Preprocessing, taken: TickPass) -> list[Finding]:
     """How many missing values were filled, and what is still missing."""
     held = int(taken.ticks.held.sum())
     if held == 0 and taken.missing == 0:
@@ -236,7 +235,7 @@ def _repeated_files(source: TableSource) -> list[Finding]:
 def provenance_of(
     source: TableSource,
     survey: SurveyResult,
-    taken: Taken,
+    taken: TickPass,
     now: datetime,
     settings: dict[str, Any],
     writing: Writing | None,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -36,6 +36,7 @@ from causewatch.detectors import DetectorSettings, GuardRanges, habits_of, publi
 from causewatch.detectors.equations import LEAST_SPREAD
 from causewatch.discovery import (
     TESTS,
+    Constraints,
     Discoverer,
     Granger,
     Knowledge,
@@ -46,15 +47,15 @@ from causewatch.discovery import (
 )
 from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
 from causewatch.model.account import (
-    Taken,
+    TickPass,
     findings_of,
     limit_findings,
     provenance_of,
     start_up_of,
 )
-from causewatch.model.fitting import fit_as_published, fit_mechanisms
+from causewatch.model.fitting import Fit, fit_as_published, fit_mechanisms
 from causewatch.model.layout import positions
-from causewatch.model.normal import Mechanism, NormalModel, kept_moments
+from causewatch.model.normal import NormalModel, kept_moments
 from causewatch.model.watching import Watching, prepare
 from causewatch.preprocess import (
     BlockSample,
@@ -73,9 +74,11 @@ __all__ = [
     "PRESETS",
     "LearnProgress",
     "discoverer_of",
+    "fit_links",
     "guarded_signals",
     "learn",
     "least_lag",
+    "limits_from",
     "survey_of",
     "take_moments",
     "usual_false_alarm_every",
@@ -226,40 +229,24 @@ def learn(
     guarded = guarded_signals(survey, plan)
     taken = take_moments(source, plan, guarded, survey.rows, tell)
     log.info("%d ticks, %d whole windows", taken.count, taken.moments.windows)
-    graph = discoverer.discover(
-        taken.ticks,
-        taken.moments,
-        constraints=constraints,
-        progress=lambda share: tell("finding causes", share),
-    )
-    log.info("%d links", len(graph))
-    tell("fitting mechanisms", None)
-    if preset == "paper":
-        mechanisms = fit_as_published(graph, taken.sample)
-    else:
-        mechanisms = fit_mechanisms(graph, taken.moments)
-    means = taken.moments.means()[0]
-    spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
-    groups = known.groups_for(plan.signals)
+    fit = fit_links(taken, plan, discoverer, constraints, preset, tell)
     tell("checking assumptions", None)
-    findings = findings_of(
-        source, survey, plan, taken, graph, mechanisms, _alpha(preset, test, alpha)
-    )
+    findings = findings_of(source, survey, plan, taken, fit, _alpha(preset, test, alpha))
     if start_up is not None:
         findings.insert(0, start_up)
     lines = NormalModel(
         preset=preset,
         preprocessing=plan,
-        graph=graph,
-        mechanisms=mechanisms,
-        centre=dict(zip(plan.signals, means.tolist(), strict=True)),
-        scale=dict(zip(plan.signals, spreads.tolist(), strict=True)),
+        graph=fit.graph,
+        mechanisms=fit.mechanisms,
+        centre=fit.centre,
+        scale=fit.scale,
         interval=source.interval,
         clock=source.clock,
         knowledge=known,
         report=tuple(findings),
-        positions=positions(graph, groups),
-        watching=_bare_watching(source, survey, plan, guarded, taken, mechanisms, spreads),
+        positions=positions(fit.graph, known.groups_for(plan.signals)),
+        watching=_bare_watching(source, survey, plan, guarded, taken, fit.spread),
         provenance=provenance_of(
             source,
             survey,
@@ -315,27 +302,44 @@ def _with_limits(
     usual = usual_false_alarm_every(plan.every, length, times=model.clock != "rows")
     wanted = usual if false_alarm_every is None else false_alarm_every
     aim, most = wanted / plan.every, MOST_EXTRAPOLATED * length
-    equations, limits, fared = prepare(
-        model.equations,
+    watching = limits_from(
+        model,
         ticks,
         apart,
-        centre=np.array([model.centre[name] for name in plan.signals]),
-        scale=np.array([max(model.scale[name], 1e-300) for name in plan.signals]),
         false_alarm_every=max(2.0, min(aim, most)),
         usual_every=max(2.0, min(usual / plan.every, most)),
         settings=settings,
-        progress=lambda share: tell("learning alarm limits", share),
+        tell=tell,
     )
-    watching = replace(
-        model.watching,
-        limits=limits,
-        spread=equations.spread,
-        fared=fared,
-    )
-    added = limit_findings(limits, fared, aim, plan.every, asked=false_alarm_every is not None)
+    added = limit_findings(watching, aim, plan.every, asked=false_alarm_every is not None)
     if false_alarm_every is None and model.clock != "rows" and wanted > 1.01 * FALSE_ALARM_EVERY:
         added.insert(0, _longer_than_a_day(model, wanted))
     return replace(model, watching=watching, report=(*model.report, *added))
+
+
+def limits_from(
+    model: NormalModel,
+    ticks: Sequence[Floats],
+    apart: Sequence[Floats],
+    *,
+    false_alarm_every: float,
+    usual_every: float | None,
+    settings: DetectorSettings | None,
+    tell: LearnProgress,
+) -> Watching:
+    """What watching with a model needs, with limits from normal ticks; see `prepare`."""
+    equations, limits, second = prepare(
+        model.equations,
+        ticks,
+        apart,
+        centre=np.array([model.centre[name] for name in model.signals]),
+        scale=np.array([max(model.scale[name], 1e-300) for name in model.signals]),
+        false_alarm_every=false_alarm_every,
+        usual_every=usual_every,
+        settings=settings,
+        progress=lambda share: tell("learning alarm limits", share),
+    )
+    return replace(model.watching, limits=limits, spread=equations.spread, second=second)
 
 
 def usual_false_alarm_every(every: float, ticks: int, *, times: bool = True) -> float:
@@ -410,6 +414,39 @@ def least_lag(discoverer: Discoverer) -> int:
     return discoverer.min_lag if isinstance(discoverer, Pcmci) else 1
 
 
+def fit_links(
+    taken: TickPass,
+    plan: Preprocessing,
+    discoverer: Discoverer,
+    constraints: Constraints,
+    preset: str,
+    tell: LearnProgress,
+) -> Fit:
+    """The links that a discoverer finds in ticks, and the mechanisms that follow from them."""
+    graph = discoverer.discover(
+        taken.ticks,
+        taken.moments,
+        constraints=constraints,
+        progress=lambda share: tell("finding causes", share),
+    )
+    log.info("%d links", len(graph))
+    tell("fitting mechanisms", None)
+    if preset == "paper":
+        mechanisms = fit_as_published(graph, taken.sample)
+    else:
+        mechanisms = fit_mechanisms(graph, taken.moments)
+    means = taken.moments.means()[0]
+    spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
+    left = np.array([mechanisms[name].spread for name in plan.signals])
+    return Fit(
+        graph,
+        mechanisms,
+        centre=dict(zip(plan.signals, means.tolist(), strict=True)),
+        scale=dict(zip(plan.signals, spreads.tolist(), strict=True)),
+        spread=np.maximum(left, np.maximum(LEAST_SPREAD * spreads, 1e-300)),
+    )
+
+
 def survey_of(
     source: TableSource, preset: str, tell: LearnProgress
 ) -> tuple[SurveyResult, list[Floats], TimeTable | None]:
@@ -460,19 +497,16 @@ def _bare_watching(
     survey: SurveyResult,
     plan: Preprocessing,
     guarded: tuple[str, ...],
-    taken: Taken,
-    mechanisms: Mapping[str, Mechanism],
-    spreads: Floats,
+    taken: TickPass,
+    spread: Floats,
 ) -> Watching:
     """What watching needs, as far as it does not depend on the detector."""
     whole = {one.name: one for one in survey.signals}
     first = {whole[name].digest: place for place, name in enumerate(plan.signals)}
-    spread = np.array([mechanisms[name].spread for name in plan.signals])
-    least = np.maximum(LEAST_SPREAD * spreads, 1e-300)
     return Watching(
         limits=None,
         published=None,
-        spread=np.maximum(spread, least),
+        spread=spread,
         guarded=guarded,
         ranges=GuardRanges(
             low=np.array([whole[name].low for name in guarded], dtype=np.float64),
@@ -490,7 +524,7 @@ def take_moments(
     guarded: tuple[str, ...],
     rows: int,
     tell: LearnProgress,
-) -> Taken:
+) -> TickPass:
     """Second pass: ticks and their lagged moments."""
     number = len(plan.signals)
     ticks = TickSource(source, plan)
@@ -522,4 +556,4 @@ def take_moments(
             " recording, a shorter --max-lag, or --ignore the signals that are mostly missing."
         )
         raise NotEnoughDataError(msg)
-    return Taken(ticks, moments, sample.stretches(), last.stretches(), count, missing)
+    return TickPass(ticks, moments, sample.stretches(), last.stretches(), count, missing)

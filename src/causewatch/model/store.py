@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from causewatch.archive import read_archive, write_archive
 from causewatch.data import Writing
@@ -18,7 +19,17 @@ from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.errors import CausewatchError, ModelFileError, shorten
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.model.normal import Mechanism, NormalModel, Provenance
-from causewatch.model.store_watching import read_watching, watching_arrays, watching_content
+from causewatch.model.store_watching import (
+    Count,
+    Finite,
+    Name,
+    Positive,
+    Strict,
+    WatchingContent,
+    read_watching,
+    watching_arrays,
+    watching_content,
+)
 from causewatch.preprocess import Finding, Preprocessing
 
 __all__ = ["load", "save"]
@@ -27,17 +38,8 @@ KIND, VERSION = "model", 4
 OLDEST = 4
 """Models of earlier formats hold the limits of another detector."""
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
-Name = Annotated[str, Field(min_length=1, max_length=10_000)]
 
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Preprocessing(_Strict):
+class _Preprocessing(Strict):
     signals: Annotated[list[Name], Field(min_length=1)]
     dropped: dict[str, str]
     every: Positive
@@ -47,23 +49,13 @@ class _Preprocessing(_Strict):
     reason: str
 
 
-class _Finding(_Strict):
-    kind: str
-    severity: Literal["info", "warning", "problem"]
-    text: str
-    meaning: str
-    remedy: str
-    signals: list[str]
-    span: list[str] | None
-
-
-class _File(_Strict):
+class _File(Strict):
     name: str
     sha256: str
     rows: Count
 
 
-class _Settings(_Strict):
+class _Settings(Strict):
     preset: str
     method: str
     test: str
@@ -76,41 +68,7 @@ class _Settings(_Strict):
     false_alarm_every: Finite | None
 
 
-class _Limits(_Strict):
-    moving: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    false_alarm_every: Positive
-    supported: Positive
-    settings: dict[str, Any]
-
-
-class _Fared(_Strict):
-    ticks: Count
-    alarms: Count
-    share: Finite
-    factor: Finite
-
-
-class _Watching(_Strict):
-    limits: _Limits | None
-    published: bool
-    guarded: list[Name]
-    gap: Positive
-    ticks: Count
-    rows_per_tick: Positive
-    fared: _Fared | None
-    factor: Positive
-
-
-class _Writing(_Strict):
-    time: Name | None
-    time_format: Name | None
-    separator: Name | None
-    decimal: Name | None
-    guessed: bool
-    date_sign: Name | None = None
-
-
-class _Provenance(_Strict):
+class _Provenance(Strict):
     files: list[_File]
     rows: Count
     ticks: Count
@@ -120,23 +78,23 @@ class _Provenance(_Strict):
     created: str
     versions: dict[str, str]
     settings: _Settings
-    writing: _Writing | None = None
+    writing: Writing | None = None
 
 
-class _Moments(_Strict):
+class _Moments(Strict):
     windows: Count
     open: bool
     started: bool
 
 
-class _Content(_Strict):
+class _Content(Strict):
     preset: Literal["default", "paper"]
     preprocessing: _Preprocessing
     interval: Positive
     clock: Literal["naive", "utc", "elapsed", "rows"]
     knowledge: dict[str, Any]
-    report: list[_Finding]
-    watching: _Watching
+    report: tuple[Finding, ...]
+    watching: WatchingContent
     provenance: _Provenance
     moments: _Moments | None = None
 
@@ -191,7 +149,8 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
     )
     name = shorten(Path(path).name)
     try:
-        checked = _Content.model_validate(content)
+        # As JSON, in which what is a tuple here may strictly be a list.
+        checked = _Content.model_validate_json(json.dumps(content))
         _check_arrays(arrays, checked.preprocessing)
         return _build(checked, arrays)
     except ValidationError as error:
@@ -202,12 +161,6 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
         reason = str(error)
     msg = f"{name!r} is not a usable model ({shorten(reason, 120)})."
     raise ModelFileError(msg)
-
-
-def _origin(written: _Provenance) -> Provenance:
-    plain = written.model_dump()
-    writing = None if plain["writing"] is None else Writing(**plain["writing"])
-    return Provenance(**(plain | {"files": tuple(plain["files"]), "writing": writing}))
 
 
 def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> None:
@@ -273,12 +226,18 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
         interval=content.interval,
         clock=content.clock,
         knowledge=Knowledge.from_dict(content.knowledge),
-        report=tuple(Finding.from_dict(one.model_dump()) for one in content.report),
-        watching=read_watching(content.watching.model_dump(), arrays, len(names), len(links)),
+        report=content.report,
+        watching=read_watching(content.watching, arrays, len(names), len(links)),
         positions={
             name: (x, y) for name, (x, y) in zip(names, arrays["positions"].tolist(), strict=True)
         },
-        provenance=_origin(content.provenance),
+        provenance=Provenance(
+            **dict(content.provenance)
+            | {
+                "files": tuple(file.model_dump() for file in content.provenance.files),
+                "settings": content.provenance.settings.model_dump(),
+            }
+        ),
         moments=_moments(content, arrays),
     )
 

@@ -36,22 +36,22 @@ from causewatch.data import (
     parse_span,
 )
 from causewatch.detectors import GuardRanges, Limits, habits_of
-from causewatch.detectors.equations import LEAST_SPREAD
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import NotEnoughDataError, SettingError, TableError, listing
-from causewatch.model.account import Taken, findings_of
+from causewatch.graph import CausalGraph
+from causewatch.model.account import TickPass, findings_of
 from causewatch.model.comparing import Comparison, compare, in_favour, unlike_normal, worse
-from causewatch.model.fitting import fit_mechanisms
 from causewatch.model.learning import (
     LearnProgress,
     discoverer_of,
+    fit_links,
     least_lag,
+    limits_from,
     survey_of,
     take_moments,
     usual_false_alarm_every,
 )
 from causewatch.model.normal import MOST_MOMENTS, NormalModel, Provenance, kept_moments
-from causewatch.model.watching import prepare
 from causewatch.preprocess import SurveyResult, TickSource
 
 __all__ = ["Comparison", "UpdateResult", "update"]
@@ -243,31 +243,21 @@ def _learnt(
         settings["method"], model.preset, settings["alpha"], settings["test"], settings["fdr"],
         settings["seed"],
     )  # fmt: skip
-    graph = discoverer.discover(
-        taken.ticks,
-        taken.moments,
-        constraints=model.knowledge.resolve(
-            plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
-        ),
-        progress=lambda share: tell("finding causes", share),
+    constraints = model.knowledge.resolve(
+        plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
     )
-    mechanisms = fit_mechanisms(graph, taken.moments)
-    means = taken.moments.means()[0]
-    spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
-    spread = np.array([mechanisms[name].spread for name in plan.signals])
-    report = findings_of(source, survey, plan, taken, graph, mechanisms, settings["alpha"])
+    fit = fit_links(taken, plan, discoverer, constraints, model.preset, tell)
     lines = replace(
         model,
-        graph=graph,
-        mechanisms=mechanisms,
-        centre=dict(zip(plan.signals, means.tolist(), strict=True)),
-        scale=dict(zip(plan.signals, spreads.tolist(), strict=True)),
-        report=tuple(report),
+        graph=fit.graph,
+        mechanisms=fit.mechanisms,
+        centre=fit.centre,
+        scale=fit.scale,
+        report=tuple(findings_of(source, survey, plan, taken, fit, settings["alpha"])),
         watching=replace(
             model.watching,
             limits=None,
-            fared=None,
-            spread=np.maximum(spread, np.maximum(LEAST_SPREAD * spreads, 1e-300)),
+            spread=fit.spread,
             **_habits(model, guarded, survey, new),
         ),
         provenance=_provenance(model, source, survey, taken, now),
@@ -288,27 +278,24 @@ def _with_limits(
     assert before is not None
     usual = usual_false_alarm_every(every, sum(map(len, ticks)), times=old.clock != "rows")
     asked = old.provenance.settings["false_alarm_every"] is not None
-    equations, limits, _ = prepare(
-        lines.equations,
+    watching = limits_from(
+        lines,
         ticks,
         [],
-        centre=np.array([lines.centre[name] for name in lines.signals]),
-        scale=np.array([max(lines.scale[name], 1e-300) for name in lines.signals]),
         false_alarm_every=before.false_alarm_every,
         usual_every=usual / every if asked else None,
         settings=before.settings,
-        progress=lambda share: tell("learning alarm limits", share),
+        tell=tell,
     )
-    watching = replace(lines.watching, limits=_pooled(old, lines, limits), spread=equations.spread)
-    return replace(lines, watching=watching)
+    assert watching.limits is not None
+    pooled = _pooled(before, watching.limits, old.graph, lines.graph)
+    return replace(lines, watching=replace(watching, limits=pooled))
 
 
-def _pooled(old: NormalModel, lines: NormalModel, limits: Limits) -> Limits:
+def _pooled(before: Limits, limits: Limits, old: CausalGraph, new: CausalGraph) -> Limits:
     """Limits above what the old and the new recording show, each in its own units."""
-    before = old.watching.limits
-    assert before is not None
-    number = {link: k for k, link in enumerate(old.graph)}
-    kept = [(k, number[link]) for k, link in enumerate(lines.graph) if link in number]
+    number = {link: k for k, link in enumerate(old)}
+    kept = [(k, number[link]) for k, link in enumerate(new) if link in number]
     mine, theirs = np.array(kept, dtype=np.intp).reshape(-1, 2).T
     links = limits.links.copy()
     links[mine] = np.maximum(links[mine], before.links[theirs])
@@ -323,7 +310,7 @@ def _pooled(old: NormalModel, lines: NormalModel, limits: Limits) -> Limits:
 
 
 def _habits(
-    model: NormalModel, guarded: tuple[str, ...], survey: SurveyResult, taken: Taken
+    model: NormalModel, guarded: tuple[str, ...], survey: SurveyResult, taken: TickPass
 ) -> dict[str, Any]:
     """Habits and guarded ranges over both recordings."""
     old, number = model.watching, len(model.signals)
@@ -355,7 +342,7 @@ def _habits(
 
 
 def _provenance(
-    model: NormalModel, source: TableSource, survey: SurveyResult, taken: Taken, now: datetime
+    model: NormalModel, source: TableSource, survey: SurveyResult, taken: TickPass, now: datetime
 ) -> Provenance:
     """Where an updated model comes from: all recordings."""
     old = model.provenance
