@@ -59,40 +59,37 @@ class RowReader(Stateful):
                 self._look_at_names(row)
             try:
                 cells = self._get(row)[:-1]
+                self._absent.clear()
             except KeyError:
                 cells = self._with_gaps(row)
-            else:
-                if self._absent:
-                    self._absent = set()
         else:
             cells = self._in_order(row)
-        try:
-            values = np.array(cells)
-        except (ValueError, TypeError, OverflowError):  # lists, dates and the like among the cells
-            values = self._one_by_one(cells)
-        if values.dtype != np.float64 or values.ndim != 1:
-            if values.ndim == 1 and values.dtype.kind in "fiub" and values.itemsize <= 8:
-                values = values.astype(np.float64)
-            else:
-                values = self._one_by_one(cells)
+        values = self._as_numbers(cells)
         if np.count_nonzero(np.abs(values) <= LARGEST) < len(values):
             self._check(values)
         return values
+
+    def _as_numbers(self, cells: Any) -> Floats:
+        """The cells as numbers, all at once where they are numbers already."""
+        try:
+            values = np.array(cells)
+        except (ValueError, TypeError, OverflowError):  # lists, dates and the like among the cells
+            return self._one_by_one(cells)
+        if values.ndim == 1 and values.dtype.kind in "fiub" and values.itemsize <= 8:
+            return values.astype(np.float64, copy=False)
+        return self._one_by_one(cells)
 
     def _in_order(self, row: Any) -> Any:
         """The cells of a row without names."""
         expected = len(self._columns)
         if isinstance(row, np.ma.MaskedArray):
             row = [None if cell is np.ma.masked else cell for cell in row]
-        if isinstance(row, np.ndarray):
-            found = len(row) if row.ndim == 1 else -1
-        elif isinstance(row, Sequence) and not isinstance(row, (str, bytes)):
-            found = len(row)
-        else:
-            found = -1
-        if found == expected:
-            return row
-        what = f"{found} values" if found >= 0 else f"an object of type {type(row).__name__}"
+        what = f"an object of type {type(row).__name__}"
+        flat = isinstance(row, np.ndarray) and row.ndim == 1
+        if flat or (isinstance(row, Sequence) and not isinstance(row, (str, bytes))):
+            if len(row) == expected:
+                return row
+            what = f"{len(row)} values"
         msg = (
             f"A row of {what} arrived, but {expected} values in the order of the model or a mapping"
             " from signal to value were expected; give the values by name."
@@ -104,9 +101,9 @@ class RowReader(Stateful):
         absent = {name for name in self._columns if name not in row}
         if absent != self._absent or len(row) != self._absent_size:  # mostly as in the row before
             padded = {name.strip(): name for name in row if isinstance(name, str)}
-            found = {name: padded[name] for name in absent if name in padded}
-            if found:
-                return self._with_gaps({**row, **{name: row[found[name]] for name in found}})
+            named = {name: row[padded[name]] for name in absent if name in padded}
+            if named:
+                return self._with_gaps({**row, **named})
             for name in absent - self._absent:
                 text = f"Column {shorten(name)} is not in the stream; it is missing, not zero."
                 self._problems.note("missing_columns", text, about=name)
@@ -138,18 +135,15 @@ class RowReader(Stateful):
             return cell
         if cell is None:
             return NAN
-        if isinstance(cell, str):
-            found = _text_as_number(cell)
-        elif isinstance(cell, (Real, Decimal, np.bool_)):
+        if isinstance(cell, (Real, Decimal, np.bool_)):
             try:
-                found = float(cell)
+                return float(cell)
             except OverflowError:
-                found = float("inf")  # counted as such with the others
+                return float("inf")  # counted as such with the others
             except ValueError:
-                found = NAN
-        else:
-            found = None
-        if found is None:
+                return NAN
+        number = _text_as_number(cell) if isinstance(cell, str) else None
+        if number is None:
             name = self._columns[column]
             text = (
                 f"Cells of {shorten(name)} that are no numbers: {{count}}, the first"
@@ -157,7 +151,7 @@ class RowReader(Stateful):
             )
             self._problems.add("text_cells", text, about=name)
             return NAN
-        return found
+        return number
 
     def _check(self, values: Floats) -> None:
         """Make what is no measured number missing, and count it; changes its argument."""
