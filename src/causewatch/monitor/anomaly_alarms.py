@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.monitor.book import AlarmBook
+from causewatch.monitor.stateful import Stateful
 from causewatch.monitor.tracks import Track
 
 __all__ = ["AnomalyAlarms"]
@@ -17,7 +18,7 @@ LARGEST = 1e9
 """Scores and evidence are cut here: infinity is no number to remember."""
 
 
-class AnomalyAlarms:
+class AnomalyAlarms(Stateful):
     """Raises, follows and clears the anomaly alarms of a book.
 
     Parameters
@@ -27,6 +28,8 @@ class AnomalyAlarms:
     effects
         Which signals are direct causes of which others; None: not known.
     """
+
+    STATE = ("streak", "onset")
 
     def __init__(self, book: AlarmBook, effects: Mask | None) -> None:
         self._book = book

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -65,6 +66,26 @@ class AlarmBook:
             if track.alarm.id == id:
                 return track
         raise UnknownNameError(id, "alarm", [track.alarm.id for track in known])
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {
+            "tick": self.tick,
+            "anomalies": [track.snapshot(self.names) for track in self.anomalies],
+            "health": {name: track.snapshot(self.names) for name, track in self.health.items()},
+            "recent": [track.remembered(self.names) for track in self.recent],
+            "shelves": self.shelves.snapshot(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `snapshot`."""
+        self.tick = int(state["tick"])
+        self.anomalies = [Track.restored(track, self.names) for track in state["anomalies"]]
+        self.health = {
+            name: Track.restored(track, self.names) for name, track in state["health"].items()
+        }
+        self.recent = [Track.restored(json.loads(text), self.names) for text in state["recent"]]
+        self.shelves.restore(state["shelves"])
 
     # Steps
 

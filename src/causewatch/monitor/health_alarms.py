@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,14 @@ class HealthAlarms:
     def __init__(self, book: AlarmBook) -> None:
         self._book = book
         self.pending: dict[str, Pending] = {}
+
+    def snapshot(self) -> dict[str, Any]:
+        """What waits, as plain values."""
+        return {"pending": {name: list(astuple(wait)) for name, wait in self.pending.items()}}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """See `snapshot`."""
+        self.pending = {name: Pending(*fields) for name, fields in state["pending"].items()}
 
     def note(self, time: int, problems: Mapping[str, str | None]) -> None:
         """Take note of what is wrong with signals, None if nothing is."""

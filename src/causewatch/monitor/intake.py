@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.order import GAP
 from causewatch.data.table import NANOSECONDS, Clock, Note
-from causewatch.errors import SettingError
 from causewatch.monitor.intake_cells import RowReader
 from causewatch.monitor.intake_clock import StreamClock
 from causewatch.monitor.intake_order import RowOrder
@@ -26,46 +25,12 @@ from causewatch.monitor.stateful import Stateful
 from causewatch.preprocess import Preprocessing
 from causewatch.preprocess.ticks import FullTick
 
-__all__ = ["Intake", "TickRow"]
+__all__ = ["Intake"]
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 PACE_ROWS = 64
 """Rows over which the pace of the stream is averaged."""
-
-
-class TickRow(NamedTuple):
-    """One tick, as the monitor gets it.
-
-    Attributes
-    ----------
-    time
-        Of the last row in it, in nanoseconds of the stream's clock.
-    values
-        By signal of the model; NaN where missing.
-    extra
-        By further column asked for.
-    new_stretch
-        Whether it does not follow the tick before.
-    columns
-        Signals and further columns together (`values` and `extra` are views of it).
-    fresh
-        By column: whether a value of its own was there; otherwise it was held, or is missing.
-    rows
-        How many rows it was made of.
-    pace
-        Usual time between two rows lately, in units of the interval the model was learnt with.
-    """
-
-    time: int
-    values: Floats
-    extra: Floats
-    new_stretch: bool
-    columns: Floats
-    fresh: Bools
-    rows: int
-    pace: float
 
 
 class Intake(Stateful):
@@ -80,7 +45,7 @@ class Intake(Stateful):
     clock
         What the times of that recording count.
     extra
-        Further columns to deliver beside the signals of the model, averaged in the same way.
+        Further columns to deliver after the signals of the model, averaged in the same way.
     gap
         A longer step, in seconds, begins a new stretch; five intervals unless given.
     """
@@ -104,13 +69,7 @@ class Intake(Stateful):
         extra: Sequence[str] = (),
         gap: float | None = None,
     ) -> None:
-        self.signals = tuple(preprocessing.signals)
-        self.extra = tuple(extra)
-        self.columns = self.signals + self.extra
-        if len(set(self.columns)) < len(self.columns):
-            twice = next(name for name in self.extra if self.columns.count(name) > 1)
-            msg = f"Column {twice!r} is asked for twice; name further columns that are no signals."
-            raise SettingError(msg)
+        self.columns = (*preprocessing.signals, *extra)
         self._interval = max(1, round(interval * NANOSECONDS))
         self._gap = int(GAP * self._interval) if gap is None else round(gap * NANOSECONDS)
         self._problems = Problems()
@@ -142,7 +101,7 @@ class Intake(Stateful):
 
     def row(
         self, values: Mapping[str, Any] | Sequence[Any] | NDArray[Any], time: Any = None
-    ) -> list[TickRow]:
+    ) -> list[FullTick]:
         """Take in one row; gives the ticks that it completes, mostly none or one.
 
         Parameters
@@ -165,7 +124,7 @@ class Intake(Stateful):
         if read is None:
             return []
         when, restart = read
-        before = self._ticks(self._placed(order.finish())) if restart else []
+        before = self._placed(order.finish()) if restart else []
         return before + self.row_ns(numbers, when)
 
     def settle(self, clock: Clock, *, put_right: bool = False) -> None:
@@ -173,7 +132,7 @@ class Intake(Stateful):
         self._times.settle(clock)
         self._order.put_right = put_right
 
-    def row_ns(self, values: Floats, time: int) -> list[TickRow]:
+    def row_ns(self, values: Floats, time: int) -> list[FullTick]:
         """As `row`, for programs that have read numbers and times already.
 
         Parameters
@@ -190,17 +149,15 @@ class Intake(Stateful):
             if 0 < moved - order.last <= self._gap:  # as nearly always
                 self._measure(order.last, moved, begins=False)
                 order.last = moved
-                done = self._ticker.take(moved, values)
-                return self._ticks(done) if done else []
-        return self._ticks(self._placed(order.push(time, values)))
+                return self._ticker.take(moved, values)
+        return self._placed(order.push(time, values))
 
-    def flush(self) -> list[TickRow]:
+    def flush(self) -> list[FullTick]:
         """There are no more rows: the tick still open, if it is to be kept.
 
         A row that comes all the same begins a new stretch.
         """
-        done = self._placed(self._order.finish())
-        return self._ticks(done + self._ticker.finish())
+        return self._placed(self._order.finish()) + self._ticker.finish()
 
     def _placed(self, rows: Iterable[tuple[int, Floats, bool]]) -> list[FullTick]:
         """The ticks that rows complete whose place is known."""
@@ -218,29 +175,3 @@ class Intake(Stateful):
             step = min(now - before, 2 * self._gap)
             self.pace += (step / self._interval - self.pace) / PACE_ROWS
         self._broken = begins and before is not None
-
-    def _ticks(self, done: list[FullTick]) -> list[TickRow]:
-        size = len(self.signals)
-        return [
-            TickRow(
-                tick.time,
-                tick.values[:size],
-                tick.values[size:],
-                tick.new_stretch,
-                tick.values,
-                tick.fresh,
-                tick.rows,
-                self.pace,
-            )
-            for tick in done
-        ]
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """See `Stateful.restore`. Notes that were not drained are not kept."""
-        if list(state["columns"]) != list(self.columns):
-            msg = (
-                f"The state is one of {len(state['columns'])} other columns than the"
-                f" {len(self.columns)} watched; restore a state of the same model."
-            )
-            raise SettingError(msg)
-        super().restore(state)

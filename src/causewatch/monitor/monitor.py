@@ -26,10 +26,11 @@ from causewatch.monitor.alarm_settings import AlarmSettings
 from causewatch.monitor.alarms import Alarm, AlarmEvents, BrokenLink
 from causewatch.monitor.course import Course, Recorder
 from causewatch.monitor.health import STREAM, HealthChange, HealthWatch, SignalHealth
-from causewatch.monitor.intake import Intake, TickRow
+from causewatch.monitor.intake import Intake
 from causewatch.monitor.policy import AlarmPolicy
 from causewatch.monitor.stateful import Stateful
 from causewatch.monitor.tick import Named, Tick
+from causewatch.preprocess.ticks import FullTick
 
 __all__ = ["Monitor"]
 
@@ -339,71 +340,76 @@ class Monitor(Stateful):
             raise SettingError(msg)
         return InnovationDetector(self.model.equations, watching.limits)
 
-    def _answer(self, rows: Sequence[TickRow]) -> Tick:
-        if not rows:
+    def _answer(self, full: Sequence[FullTick]) -> Tick:
+        if not full:
             return Tick(self._time, complete=False)
-        ticks = [self._judge(row) for row in rows]
+        ticks = [self._judge(tick) for tick in full]
         if len(ticks) == 1:
             return ticks[0]
         return replace(ticks[-1], earlier=tuple(ticks[:-1]))
 
-    def _judge(self, row: TickRow) -> Tick:
+    def _judge(self, tick: FullTick) -> Tick:
         """One complete tick."""
-        self._time = row.time
+        self._time = tick.time
         changes: list[HealthChange] = []
         for name in self._policy.take_accepted():
-            changes += self.accept(name, row.time)
+            changes += self.accept(name, tick.time)
         changes += self._health.update(
-            row.time, row.columns, row.fresh, new_stretch=row.new_stretch, pace=row.pace
+            tick.time,
+            tick.values,
+            tick.fresh,
+            new_stretch=tick.new_stretch,
+            pace=self._intake.pace,
         )
-        values = row.values
-        if not self._health.well:
-            # What a dead sensor last showed is no cause of anything.
-            values = np.where(self._health.absent[: len(values)], np.nan, values)
-        self._since_gap = 0 if row.new_stretch else self._since_gap + 1
-        judgement = self._judgement(values, row)
+        self._since_gap = 0 if tick.new_stretch else self._since_gap + 1
+        judgement = self._judgement(tick)
         score, evidence = judgement.score, judgement.evidence
-        changes += self._findings(row.time, judgement.lifted)
-        self._note_health(row.time, changes)
+        changes += self._findings(tick.time, judgement.lifted)
+        self._note_health(tick.time, changes)
         self._recorder.add(
-            row.time, score, row.columns, judgement.expected, judgement.innovation, evidence
+            tick.time, score, tick.values, judgement.expected, judgement.innovation, evidence
         )
         # Before the update: an alarm must not be raised and given up in the same tick.
         released = [
             event
             for name in judgement.lifted
             if not evidence[self._index[name]] > 1.0
-            for event in self._policy.release(row.time, name)
+            for event in self._policy.release(tick.time, name)
         ]
         hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
-        events = self._policy.update(row.time, score, evidence, hold, judgement.raw)
+        events = self._policy.update(tick.time, score, evidence, hold, judgement.raw)
         return Tick(
-            row.time,
+            tick.time,
             True,
             score,
-            bool(self._policy.on),
+            self._policy.on,
             Named(self._index, evidence),
             Named(self._index, judgement.expected),
             AlarmEvents.of([*released, *events]) if released else events,
             tuple(changes),
-            values=Named(self._index, row.columns),
+            values=Named(self._index, tick.values),
         )
 
-    def _judgement(self, values: Floats, row: TickRow) -> Judgement:
+    def _judgement(self, tick: FullTick) -> Judgement:
         """What the detector and the guards say about a tick, in units of the limits as they are.
 
         This is the one place where limits are widened: by the factor of the model, by what
         operators called normal, and for signals that were loud alone for long.
         """
+        number = len(self.model.signals)
+        seen, extra = tick.values[:number], tick.values[number:]
+        # What a dead sensor last showed is no cause of anything.
+        dead = None if self._health.well else self._health.absent[:number]
+        values = seen if dead is None else np.where(dead, np.nan, seen)
         if isinstance(self._detector, InnovationDetector):
-            result = self._detector.update(values, row.new_stretch, row.fresh[: len(values)])
+            result = self._detector.update(values, tick.new_stretch, tick.fresh[:number])
             innovation = self._detector.innovation
         else:
-            result = self._detector.update(values, row.new_stretch)
+            result = self._detector.update(values, tick.new_stretch)
             innovation = result.signals
         raw, expected = result.signals, result.expected
         if len(self._guards):
-            guard = self._guards.update(row.extra, row.values)
+            guard = self._guards.update(extra, seen)
             raw = np.concatenate([raw, guard])
             expected = np.concatenate([expected, self._guards.expected()])
             innovation = np.concatenate([innovation, guard])

@@ -18,7 +18,6 @@ Rules
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,8 +32,8 @@ from causewatch.monitor.anomaly_alarms import AnomalyAlarms
 from causewatch.monitor.book import AlarmBook
 from causewatch.monitor.feedback import MARGIN, WIDEST, Feedback, NormalMark
 from causewatch.monitor.health import UNLIKE_STATE as UNLIKE
-from causewatch.monitor.health_alarms import HealthAlarms, Pending
-from causewatch.monitor.shelves import Shelf, Shelves
+from causewatch.monitor.health_alarms import HealthAlarms
+from causewatch.monitor.shelves import Shelf
 from causewatch.monitor.tracks import Track
 
 __all__ = ["AlarmPolicy"]
@@ -404,26 +403,17 @@ class AlarmPolicy:
 
     def snapshot(self) -> dict[str, Any]:
         """Everything as plain values (JSON), so that `restore` goes on exactly from here."""
-        book, names = self._book, self._book.names
         return {
             **self._identity(),
-            "tick": book.tick,
-            "streak": self._anomalies.streak,
-            "onset": self._anomalies.onset,
-            "anomalies": [track.snapshot(names) for track in book.anomalies],
-            "health": {name: track.snapshot(names) for name, track in book.health.items()},
-            "pending": {
-                name: [pending.problem, pending.onset, pending.ticks]
-                for name, pending in self._health.pending.items()
-            },
-            "recent": [track.remembered(names) for track in book.recent],
-            "shelves": book.shelves.snapshot(),
+            **self._anomalies.snapshot(),
+            **self._health.snapshot(),
+            **self._book.snapshot(),
             "marks": self._feedback.snapshot(),
             "accepted": list(self._accepted),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a `snapshot` of the same model and stream; a refused one changes nothing."""
+        """Go on from a `snapshot` of the same model and stream."""
         for name, value in self._identity().items():
             if name not in state or state[name] != value:
                 msg = (
@@ -431,24 +421,11 @@ class AlarmPolicy:
                     "start with a state of the same model and stream, or without one."
                 )
                 raise SettingError(msg)
-        book, names = self._book, self._book.names
-        shelves, feedback = Shelves(names), Feedback(self.signals)
-        try:
-            tick, streak, onset = (int(state[name]) for name in ("tick", "streak", "onset"))
-            anomalies = [Track.restored(track, names) for track in state["anomalies"]]
-            health = {name: Track.restored(t, names) for name, t in state["health"].items()}
-            pending = {name: Pending(*fields) for name, fields in state["pending"].items()}
-            recent = [Track.restored(json.loads(text), names) for text in state["recent"]]
-            shelves.restore(state["shelves"])
-            feedback.restore(state["marks"])
-            accepted = [str(name) for name in state["accepted"]]
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            msg = f"The alarm state is damaged ({error!r}); start with another one, or without."
-            raise SettingError(msg) from error
-        book.tick, book.anomalies, book.health, book.recent = tick, anomalies, health, recent
-        book.shelves, self._feedback, self._accepted = shelves, feedback, accepted
-        self._anomalies.streak, self._anomalies.onset = streak, onset
-        self._health.pending = pending
+        self._book.restore(state)
+        self._anomalies.restore(state)
+        self._health.restore(state)
+        self._feedback.restore(state["marks"])
+        self._accepted = list(state["accepted"])
 
     def _identity(self) -> dict[str, Any]:
         """What a state must have in common with this policy."""

@@ -106,5 +106,6 @@ class Shelves:
 
     def restore(self, state: Iterable[Mapping[str, Any]]) -> None:
         """See `snapshot`."""
+        self._set({})
         for fields in state:
             self.add(Shelf(**{**fields, "signals": tuple(fields["signals"])}))

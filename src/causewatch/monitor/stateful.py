@@ -49,14 +49,19 @@ def _saved(value: Any) -> Any:
 
 
 def _like(value: Any, saved: Any) -> Any:
-    """What was `saved`, of the type and shape of `value`; None stands for any type."""
+    """What was `saved`, of the type and shape of `value`; None stands for any type.
+
+    A tuple holds the names of columns, which must be the same.
+    """
+    if value is None or saved is None:
+        return saved
     if isinstance(value, np.ndarray):
-        array = np.array(saved, dtype=value.dtype)
-        if array.shape != value.shape:
-            msg = (
-                f"The state holds {array.size} numbers where {value.size} are needed; restore a"
-                " state of the same model."
-            )
-            raise SettingError(msg)
-        return array
-    return saved if value is None or saved is None else type(value)(saved)
+        restored = np.array(saved, dtype=value.dtype)
+        fits = restored.shape == value.shape
+    else:
+        restored = type(value)(saved)
+        fits = not isinstance(value, tuple) or restored == value
+    if not fits:
+        msg = "The state is one of other columns; restore a state of the same model."
+        raise SettingError(msg)
+    return restored

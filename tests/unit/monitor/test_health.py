@@ -133,7 +133,7 @@ def test_a_dead_sensor_through_the_intake():
             row[0] = NAN
         for tick in intake.row(dict(zip(NAMES, row.tolist(), strict=True)), float(k)):
             changes += target.update(
-                tick.time, tick.columns, tick.fresh, new_stretch=tick.new_stretch, pace=tick.pace
+                tick.time, tick.values, tick.fresh, new_stretch=tick.new_stretch, pace=intake.pace
             )
     assert [(one.now.signal, one.now.state) for one in changes] == [
         ("level", "stale"),

@@ -68,9 +68,9 @@ def test_a_row_is_read_by_name_whatever_its_order():
 def test_rows_without_names_are_in_the_order_of_the_columns():
     target = intake(extra=("c",))
     (tick,) = target.row([1, 2, 3], at(0))
-    assert (tick.values.tolist(), tick.extra.tolist()) == ([1, 2], [3])
+    assert tick.values.tolist() == [1, 2, 3]
     (tick,) = target.row(np.array([4, 5, 6], dtype=np.float32), at(1))
-    assert tick.columns.tolist() == [4, 5, 6]
+    assert tick.values.tolist() == [4, 5, 6]
     (tick,) = target.row(np.ma.array([7.0, 8.0, 9.0], mask=[0, 1, 0]), at(2))
     assert tick.fresh.tolist() == [True, False, True]
 
@@ -457,11 +457,11 @@ def test_an_orderly_recording_gives_the_ticks_of_its_tick_source():
     for row, when in zip(values[:, [2, 0, 1]], time.tolist(), strict=True):
         ticks += target.row_ns(row, when)
     ticks += target.flush()
-    np.testing.assert_array_equal([tick.values for tick in ticks], expected)
+    np.testing.assert_array_equal([tick.values[:2] for tick in ticks], expected)
     assert target.clock == "naive"
     alone = TickSource(table, plan(("x1",), every=3.0))
     (further,) = [chunk.values for chunk in alone.chunks() if len(chunk)]
-    np.testing.assert_array_equal([tick.extra for tick in ticks], further)
+    np.testing.assert_array_equal([tick.values[2:] for tick in ticks], further)
     assert target.held.tolist() == [0, 0, MOST_HELD]
 
 
@@ -520,18 +520,13 @@ def test_no_row_is_too_odd_and_a_restart_changes_nothing(stream, cut, clock, ste
     assert after.problems == whole.problems
     assert after.clock == whole.clock
     for tick in expected:
-        assert np.isfinite(tick.columns[tick.fresh]).all()
+        assert np.isfinite(tick.values[tick.fresh]).all()
 
 
 def test_a_state_of_another_model_is_refused():
     state = intake(signals=("a", "c")).snapshot()
     with pytest.raises(SettingError, match="same model"):
         intake().restore(state)
-
-
-def test_a_further_column_that_is_a_signal_is_refused():
-    with pytest.raises(SettingError, match="asked for twice"):
-        intake(extra=("a",))
 
 
 def test_rows_stay_as_they_are():
