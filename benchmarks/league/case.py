@@ -54,7 +54,7 @@ def slice_of(recording: Recording, start: int, stop: int) -> Recording:
 def other_ticks(split: Split, factor: float) -> Split:
     """The same split with ticks of `factor` times the length, and a longest lag to match."""
     every = factor * split.every
-    survey, sample, _ = survey_of(joined(split.learn), "default", lambda what, share: None)
+    survey, sample = survey_of(joined(split.learn), lambda what, share: None)
     plan = default_preprocessing(survey, sample, every=every)
     return replace(split, every=every, max_lag=plan.max_lag)
 

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from causewatch.data import (
     TableSource,
-    TimeTable,
     Without,
     format_tick,
     open_together,
     parse_duration,
     parse_span,
+    read_table,
 )
 from causewatch.detectors import DetectorSettings, GuardRanges, habits_of, published_limits
 from causewatch.detectors.equations import LEAST_SPREAD
@@ -206,17 +206,18 @@ def learn(
     if writing is not None and second is not None and second.writing is not None:
         writing = replace(writing, guessed=writing.guessed and second.writing.guessed)
 
-    survey, sample, whole = survey_of(source, preset, tell)
+    table = read_table(source) if preset == "paper" else None
+    source = table or source
+    survey, sample = survey_of(source, tell)
     # The times of several files that each count from zero do not tell them apart.
     apart = source.clock != "elapsed" or len(source.files) <= 1
     start_up = start_up_of(survey) if apart and preset != "paper" and not keep_start_up else None
     if start_up is not None:
         source = Without(source, [parse_span("..".join(start_up.span or ()))])
-        survey, sample, whole = survey_of(source, preset, tell)
+        survey, sample = survey_of(source, tell)
     log.info("read %d rows in %d stretches", survey.rows, survey.stretches)
-    if whole is not None:
-        plan = paper_preprocessing(whole, every=every, max_lag=max_lag)
-        source = whole
+    if table is not None:
+        plan = paper_preprocessing(table, every=every, max_lag=max_lag)
     else:
         plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
     log.info("%d of %d signals kept", len(plan.signals), len(source.signals))
@@ -447,39 +448,17 @@ def fit_links(
     )
 
 
-def survey_of(
-    source: TableSource, preset: str, tell: LearnProgress
-) -> tuple[SurveyResult, list[Floats], TimeTable | None]:
-    """First pass: the survey, a sample of rows, and for `paper` all rows."""
+def survey_of(source: TableSource, tell: LearnProgress) -> tuple[SurveyResult, list[Floats]]:
+    """First pass: the survey, and a sample of rows."""
     survey = Survey(source.signals, source.interval, source.clock)
     sample = BlockSample(len(source.signals))
-    chunks: list[TimeTable] = []
     rows = 0
     for chunk in source.chunks():
         survey.update(chunk)
         sample.update(chunk)
-        if preset == "paper":
-            chunks.append(chunk)
         rows += len(chunk)
         tell(f"reading: {rows:,} rows", None)
-    whole = _joined(chunks, source) if preset == "paper" else None
-    return survey.finish(), sample.stretches(), whole
-
-
-def _joined(chunks: list[TimeTable], source: TableSource) -> TimeTable:
-    sizes = np.cumsum([0] + [len(chunk) for chunk in chunks])
-    return TimeTable(
-        signals=tuple(source.signals),
-        values=np.concatenate([chunk.values for chunk in chunks]),
-        time=np.concatenate([chunk.time for chunk in chunks]),
-        starts=np.concatenate(
-            [chunk.starts + size for chunk, size in zip(chunks, sizes, strict=False)]
-        ),
-        interval=source.interval,
-        clock=source.clock,
-        files=source.files,
-        notes=source.notes,
-    )
+    return survey.finish(), sample.stretches()
 
 
 def _most_ticks(columns: int) -> int:

@@ -116,7 +116,7 @@ def update(
     old = _moments_of(model)
     moment = now or datetime.now(UTC)
     source = _opened(model, normal, reading)
-    survey, _, _ = survey_of(source, "default", tell)
+    survey, _ = survey_of(source, tell)
     _refuse_known_files(model, source)
     if recent is None:
         cut = round((1.0 - HELD_OUT) * survey.rows)
@@ -235,7 +235,7 @@ def _learnt(
 ) -> NormalModel:
     """A model from the old moments and a new recording."""
     plan, settings = model.preprocessing, model.provenance.settings
-    survey, _, _ = survey_of(source, "default", tell)
+    survey, _ = survey_of(source, tell)
     guarded = tuple(name for name in model.watching.guarded if name in set(source.signals))
     new = take_moments(source, plan, guarded, survey.rows, tell)
     taken = replace(new, moments=old.copy().merge(new.moments))

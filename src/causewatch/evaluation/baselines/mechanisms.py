@@ -57,7 +57,7 @@ class Mechanisms:
 def learn_mechanisms(split: Split, tell: Progress) -> Mechanisms:
     """Learn from ``split.learn`` and ``split.limits`` together."""
     whole = joined((*split.learn, *split.limits))
-    survey, sample, _ = survey_of(whole, "default", tell)
+    survey, sample = survey_of(whole, tell)
     plan = default_preprocessing(survey, sample, every=split.every, max_lag=split.max_lag)
     guarded = guarded_signals(survey, plan)
     taken = take_moments(whole, plan, guarded, survey.rows, tell)
