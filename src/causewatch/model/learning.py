@@ -76,6 +76,7 @@ __all__ = [
     "discoverer_of",
     "fit_links",
     "guarded_signals",
+    "last_ticks",
     "learn",
     "least_lag",
     "limits_from",
@@ -207,7 +208,7 @@ def learn(
         writing = replace(writing, guessed=writing.guessed and second.writing.guessed)
 
     table = read_table(source) if preset == "paper" else None
-    source = table or source
+    source = source if table is None else table
     survey, sample = survey_of(source, tell)
     # The times of several files that each count from zero do not tell them apart.
     apart = source.clock != "elapsed" or len(source.files) <= 1
@@ -228,11 +229,11 @@ def learn(
     )
 
     guarded = guarded_signals(survey, plan)
-    taken = take_moments(source, plan, guarded, survey.rows, tell)
-    log.info("%d ticks, %d whole windows", taken.count, taken.moments.windows)
-    fit = fit_links(taken, plan, discoverer, constraints, preset, tell)
+    tick_pass = take_moments(source, plan, guarded, survey.rows, tell)
+    log.info("%d ticks, %d whole windows", tick_pass.count, tick_pass.moments.windows)
+    fit = fit_links(tick_pass, plan, discoverer, constraints, preset, tell)
     tell("checking assumptions", None)
-    findings = findings_of(source, survey, plan, taken, fit, _alpha(preset, test, alpha))
+    findings = findings_of(source, survey, plan, tick_pass, fit, _alpha(preset, test, alpha))
     if start_up is not None:
         findings.insert(0, start_up)
     lines = NormalModel(
@@ -247,11 +248,11 @@ def learn(
         knowledge=known,
         report=tuple(findings),
         positions=positions(fit.graph, known.groups_for(plan.signals)),
-        watching=_bare_watching(source, survey, plan, guarded, taken, fit.spread),
+        watching=_bare_watching(source, survey, plan, guarded, tick_pass, fit.spread),
         provenance=provenance_of(
             source,
             survey,
-            taken,
+            tick_pass,
             now or datetime.now(UTC),
             {
                 "preset": preset,
@@ -267,10 +268,10 @@ def learn(
             },
             writing,
         ),
-        moments=kept_moments(taken.moments) if preset == "default" else None,
+        moments=kept_moments(tick_pass.moments) if preset == "default" else None,
     )
     tell("learning alarm limits", None)
-    ticks = [rows[:, : len(plan.signals)] for rows in taken.last]
+    ticks = [rows[:, : len(plan.signals)] for rows in tick_pass.last]
     if preset == "paper":
         limits = published_limits(np.concatenate(ticks), lines.equations)
         return replace(lines, watching=replace(lines.watching, published=limits))
@@ -292,10 +293,7 @@ def _with_limits(
         for name in plan.signals:
             if name not in second.signals:
                 raise UnknownNameError(name, "signal in the --calibrate recording", second.signals)
-        last = LastRows(_most_ticks(len(plan.signals)))
-        for chunk in TickSource(second, plan).chunks():
-            last.update(chunk)
-        apart = last.stretches()
+        apart = last_ticks(second, plan, _most_ticks(len(plan.signals)))
         if not any(len(rows) > plan.max_lag for rows in apart):
             msg = "--calibrate: the second recording is too short to learn alarm limits from."
             raise NotEnoughDataError(msg)
@@ -362,7 +360,7 @@ def usual_false_alarm_every(every: float, ticks: int, *, times: bool = True) -> 
 
 
 def _longer_than_a_day(model: NormalModel, wanted: float) -> Finding:
-    """Said where ticks are so long that a false alarm a day would be one in a few ticks."""
+    """The finding that ticks are so long that a day is only a few of them."""
     ticks = FALSE_ALARM_EVERY / model.preprocessing.every
     return Finding(
         kind="false_alarm_every",
@@ -398,7 +396,7 @@ def discoverer_of(
         raise UnknownNameError(method, "method", METHODS)
     if test not in TESTS:
         raise UnknownNameError(test, "independence test", TESTS)
-    name: TestName = next(one for one in TESTS if one == test)
+    name: TestName = next(known for known in TESTS if known == test)
     return Pcmci(
         alpha=level,
         parents_alpha=None if preset == "paper" or test == "knn" else max(level, PARENTS_ALPHA),
@@ -416,7 +414,7 @@ def least_lag(discoverer: Discoverer) -> int:
 
 
 def fit_links(
-    taken: TickPass,
+    tick_pass: TickPass,
     plan: Preprocessing,
     discoverer: Discoverer,
     constraints: Constraints,
@@ -425,19 +423,19 @@ def fit_links(
 ) -> Fit:
     """The links that a discoverer finds in ticks, and the mechanisms that follow from them."""
     graph = discoverer.discover(
-        taken.ticks,
-        taken.moments,
+        tick_pass.ticks,
+        tick_pass.moments,
         constraints=constraints,
         progress=lambda share: tell("finding causes", share),
     )
     log.info("%d links", len(graph))
     tell("fitting mechanisms", None)
     if preset == "paper":
-        mechanisms = fit_as_published(graph, taken.sample)
+        mechanisms = fit_as_published(graph, tick_pass.sample)
     else:
-        mechanisms = fit_mechanisms(graph, taken.moments)
-    means = taken.moments.means()[0]
-    spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
+        mechanisms = fit_mechanisms(graph, tick_pass.moments)
+    means = tick_pass.moments.means()[0]
+    spreads = np.sqrt(tick_pass.moments.covariance().diagonal()[: len(plan.signals)])
     left = np.array([mechanisms[name].spread for name in plan.signals])
     return Fit(
         graph,
@@ -461,14 +459,22 @@ def survey_of(source: TableSource, tell: LearnProgress) -> tuple[SurveyResult, l
     return survey.finish(), sample.stretches()
 
 
+def last_ticks(source: TableSource, plan: Preprocessing, most: int = 1 << 62) -> list[Floats]:
+    """The last ticks of a recording, at most so many, stretch by stretch."""
+    last = LastRows(most)
+    for chunk in TickSource(source, plan).chunks():
+        last.update(chunk)
+    return last.stretches()
+
+
 def _most_ticks(columns: int) -> int:
     return min(CALIBRATION_TICKS, CALIBRATION_VALUES // max(1, columns))
 
 
 def guarded_signals(survey: SurveyResult, plan: Preprocessing) -> tuple[str, ...]:
     """Signals without a mechanism whose range can be watched."""
-    known = {one.name for one in survey.signals if one.count > 0}
-    return tuple(name for name in plan.dropped if name in known)
+    seen = {signal.name for signal in survey.signals if signal.count > 0}
+    return tuple(name for name in plan.dropped if name in seen)
 
 
 def _bare_watching(
@@ -476,23 +482,23 @@ def _bare_watching(
     survey: SurveyResult,
     plan: Preprocessing,
     guarded: tuple[str, ...],
-    taken: TickPass,
+    tick_pass: TickPass,
     spread: Floats,
 ) -> Watching:
     """What watching needs, as far as it does not depend on the detector."""
-    whole = {one.name: one for one in survey.signals}
-    first = {whole[name].digest: place for place, name in enumerate(plan.signals)}
+    seen = {signal.name: signal for signal in survey.signals}
+    first = {seen[name].digest: place for place, name in enumerate(plan.signals)}
     return Watching(
         limits=None,
         published=None,
         spread=spread,
         guarded=guarded,
         ranges=GuardRanges(
-            low=np.array([whole[name].low for name in guarded], dtype=np.float64),
-            high=np.array([whole[name].high for name in guarded], dtype=np.float64),
-            twin=np.array([first.get(whole[name].digest, -1) for name in guarded], dtype=np.int64),
+            low=np.array([seen[name].low for name in guarded], dtype=np.float64),
+            high=np.array([seen[name].high for name in guarded], dtype=np.float64),
+            twin=np.array([first.get(seen[name].digest, -1) for name in guarded], dtype=np.int64),
         ),
-        habits=habits_of(taken.last, survey.rows / max(1, taken.count)),
+        habits=habits_of(tick_pass.last, survey.rows / max(1, tick_pass.count)),
         gap=GAP * source.interval,
     )
 

@@ -39,12 +39,13 @@ from causewatch.detectors import GuardRanges, Limits, habits_of
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import NotEnoughDataError, SettingError, TableError, listing
 from causewatch.graph import CausalGraph
-from causewatch.model.account import TickPass, findings_of
+from causewatch.model.account import TickPass, files_of, findings_of
 from causewatch.model.comparing import Comparison, compare, in_favour, unlike_normal, worse
 from causewatch.model.learning import (
     LearnProgress,
     discoverer_of,
     fit_links,
+    last_ticks,
     least_lag,
     limits_from,
     survey_of,
@@ -52,7 +53,7 @@ from causewatch.model.learning import (
     usual_false_alarm_every,
 )
 from causewatch.model.normal import MOST_MOMENTS, NormalModel, Provenance, kept_moments
-from causewatch.preprocess import SurveyResult, TickSource
+from causewatch.preprocess import SurveyResult
 
 __all__ = ["Comparison", "UpdateResult", "update"]
 
@@ -216,14 +217,8 @@ def _refuse_known_files(model: NormalModel, source: TableSource) -> None:
 
 def _ticks(model: NormalModel, source: TableSource) -> list[Floats]:
     """Stretches of ticks long enough to be judged."""
-    found: list[list[Floats]] = []
-    for chunk in TickSource(source, model.preprocessing).chunks():
-        for piece in chunk.stretches():
-            if not found or not (chunk.continues and piece.start == 0):
-                found.append([])
-            found[-1].append(chunk.values[piece])
-    whole = [np.concatenate(parts) for parts in found if parts]
-    return [rows for rows in whole if len(rows) > model.preprocessing.max_lag]
+    stretches = last_ticks(source, model.preprocessing)
+    return [rows for rows in stretches if len(rows) > model.preprocessing.max_lag]
 
 
 def _learnt(
@@ -238,7 +233,7 @@ def _learnt(
     survey, _ = survey_of(source, tell)
     guarded = tuple(name for name in model.watching.guarded if name in set(source.signals))
     new = take_moments(source, plan, guarded, survey.rows, tell)
-    taken = replace(new, moments=old.copy().merge(new.moments))
+    tick_pass = replace(new, moments=old.copy().merge(new.moments))
     discoverer = discoverer_of(
         settings["method"], model.preset, settings["alpha"], settings["test"], settings["fdr"],
         settings["seed"],
@@ -246,22 +241,22 @@ def _learnt(
     constraints = model.knowledge.resolve(
         plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
     )
-    fit = fit_links(taken, plan, discoverer, constraints, model.preset, tell)
+    fit = fit_links(tick_pass, plan, discoverer, constraints, model.preset, tell)
     lines = replace(
         model,
         graph=fit.graph,
         mechanisms=fit.mechanisms,
         centre=fit.centre,
         scale=fit.scale,
-        report=tuple(findings_of(source, survey, plan, taken, fit, settings["alpha"])),
+        report=tuple(findings_of(source, survey, plan, tick_pass, fit, settings["alpha"])),
         watching=replace(
             model.watching,
             limits=None,
             spread=fit.spread,
             **_habits(model, guarded, survey, new),
         ),
-        provenance=_provenance(model, source, survey, taken, now),
-        moments=kept_moments(taken.moments),
+        provenance=_provenance(model, source, survey, tick_pass, now),
+        moments=kept_moments(tick_pass.moments),
     )
     tell("learning alarm limits", None)
     return _with_limits(lines, model, [rows[:, : len(plan.signals)] for rows in new.last], tell)
@@ -295,10 +290,10 @@ def _with_limits(
 def _pooled(before: Limits, limits: Limits, old: CausalGraph, new: CausalGraph) -> Limits:
     """Limits above what the old and the new recording show, each in its own units."""
     number = {link: k for k, link in enumerate(old)}
-    kept = [(k, number[link]) for k, link in enumerate(new) if link in number]
-    mine, theirs = np.array(kept, dtype=np.intp).reshape(-1, 2).T
     links = limits.links.copy()
-    links[mine] = np.maximum(links[mine], before.links[theirs])
+    for k, link in enumerate(new):
+        if link in number:
+            links[k] = max(links[k], before.links[number[link]])
     return replace(
         limits,
         statistics=np.maximum(limits.statistics, before.statistics),
@@ -310,11 +305,11 @@ def _pooled(before: Limits, limits: Limits, old: CausalGraph, new: CausalGraph) 
 
 
 def _habits(
-    model: NormalModel, guarded: tuple[str, ...], survey: SurveyResult, taken: TickPass
+    model: NormalModel, guarded: tuple[str, ...], survey: SurveyResult, tick_pass: TickPass
 ) -> dict[str, Any]:
     """Habits and guarded ranges over both recordings."""
     old, number = model.watching, len(model.signals)
-    seen = {one.name: one for one in survey.signals if one.count > 0}
+    seen = {signal.name: signal for signal in survey.signals if signal.count > 0}
     low = np.array([seen[n].low if n in seen else np.nan for n in old.guarded], dtype=np.float64)
     high = np.array([seen[n].high if n in seen else np.nan for n in old.guarded], dtype=np.float64)
     first = {seen[name].digest: place for place, name in enumerate(model.signals) if name in seen}
@@ -329,11 +324,11 @@ def _habits(
         np.where(still, old.ranges.twin, -1),
     )
     # A guarded signal that the new recording lacks was missing all the time; that is no habit.
-    wide = [np.full((len(rows), number + len(old.guarded)), np.nan) for rows in taken.last]
+    wide = [np.full((len(rows), number + len(old.guarded)), np.nan) for rows in tick_pass.last]
     there = [*range(number), *(number + old.guarded.index(name) for name in guarded)]
-    for rows, whole in zip(taken.last, wide, strict=True):
+    for rows, whole in zip(tick_pass.last, wide, strict=True):
         whole[:, there] = rows
-    habits = habits_of(wide, survey.rows / max(1, taken.count))
+    habits = habits_of(wide, survey.rows / max(1, tick_pass.count))
     merged = old.habits.merged(habits)
     absent = np.setdiff1d(np.arange(number + len(old.guarded)), there)
     for name in ("still", "longest_missing", "missing"):
@@ -342,18 +337,21 @@ def _habits(
 
 
 def _provenance(
-    model: NormalModel, source: TableSource, survey: SurveyResult, taken: TickPass, now: datetime
+    model: NormalModel,
+    source: TableSource,
+    survey: SurveyResult,
+    tick_pass: TickPass,
+    now: datetime,
 ) -> Provenance:
     """Where an updated model comes from: all recordings."""
     old = model.provenance
     known = [parse_span(f"{moment}..").bounds(source.clock)[0] for moment in (old.first, old.last)]
-    files = tuple({"name": f.name, "sha256": f.sha256, "rows": f.rows} for f in source.files)
     return replace(
         old,
-        files=(*old.files, *files),
+        files=(*old.files, *files_of(source)),
         rows=old.rows + survey.rows,
-        ticks=old.ticks + taken.count,
-        windows=taken.moments.windows,
+        ticks=old.ticks + tick_pass.count,
+        windows=tick_pass.moments.windows,
         first=format_time(min(survey.first, known[0]), source.clock),
         last=format_time(max(survey.last, known[1]), source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
