@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from causewatch.data import Sample
 from causewatch.data.table import NANOSECONDS, Clock, Note
-from causewatch.detectors import (
-    Guards,
-    InnovationDetector,
-    Lifts,
-    PublishedDetector,
-    PublishedOptions,
-)
+from causewatch.detectors import PublishedOptions
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.model import NormalModel
 from causewatch.monitor.alarm_settings import AlarmSettings
@@ -27,6 +21,7 @@ from causewatch.monitor.alarms import Alarm, AlarmEvents, BrokenLink
 from causewatch.monitor.course import Course, Recorder
 from causewatch.monitor.health import STREAM, HealthChange, HealthWatch, SignalHealth
 from causewatch.monitor.intake import Intake
+from causewatch.monitor.judging import Judge
 from causewatch.monitor.policy import AlarmPolicy
 from causewatch.monitor.stateful import Stateful
 from causewatch.monitor.tick import Named, Tick
@@ -47,30 +42,6 @@ REFILLED = 32
 """Ticks after a gap in which no alarm is cleared: the statistics begin again from nothing."""
 
 Describe = Callable[[Alarm], Alarm]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Judgement:
-    """What speaks against each signal at one tick.
-
-    Attributes
-    ----------
-    score
-        The largest evidence; None where nothing can be judged.
-    evidence, raw
-        By signal, in units of the limits as they are now, and of those of the model.
-    expected, innovation
-        By signal: what its causes said, and how far it is off.
-    lifted
-        Signals whose limit was lifted by this tick.
-    """
-
-    score: float | None
-    evidence: Floats
-    raw: Floats
-    expected: Floats
-    innovation: Floats
-    lifted: tuple[str, ...] = ()
 
 
 class Monitor(Stateful):
@@ -110,8 +81,6 @@ class Monitor(Stateful):
     STATE = (
         "stream",
         "_intake",
-        "_detector",
-        "_guards",
         "_health",
         "_policy",
         "_recorder",
@@ -141,7 +110,6 @@ class Monitor(Stateful):
             )
             raise SettingError(msg)
         self._index = {name: k for k, name in enumerate(self._names)}
-        self._links = list(model.graph)
         self.reset()
 
     def reset(self) -> None:
@@ -154,15 +122,15 @@ class Monitor(Stateful):
             extra=watching.guarded,
             gap=watching.gap,
         )
-        self._detector = self._new_detector()
-        settings = None if watching.limits is None else watching.limits.settings
-        self._guards = Guards(watching.ranges, settings)
+        self._judge = Judge(model, self._options)
+        # The published method knows standing still as a matter of health, and no effects.
+        published = watching.published is not None
         self._health = HealthWatch(
             self._names,
             watching.habits,
             hold=model.preprocessing.hold,
             rows_expected=model.preprocessing.every / model.interval,
-            frozen=settings is None,
+            frozen=published,
             every=model.preprocessing.every,
         )
         self._policy = AlarmPolicy(
@@ -173,15 +141,9 @@ class Monitor(Stateful):
             model.clock,
             describe=self._described,
             health_only=(STREAM,),
-            # The published method says nothing of effects.
-            effects=None if settings is None else model.equations.effects,
+            effects=None if published else model.equations.effects,
         )
         self._recorder = Recorder(self._names, RECORDED)
-        # Lifts belong to the default detector; the published one knows none.
-        self._lifts: Lifts | None = None
-        if settings is not None:
-            every = model.preprocessing.every
-            self._lifts = Lifts(model.equations, len(watching.guarded), every, settings)
         self._since_gap = REFILLED
         self._openings: dict[str, Course] = {}
         self._time: int | None = None
@@ -281,33 +243,17 @@ class Monitor(Stateful):
 
     def broken_links(self) -> tuple[BrokenLink, ...]:
         """Links that do not act as learnt at present, worst first."""
-        changes = self._detector.links()
-        normal = self.model.equations.coefficient
-        worst = np.argsort(-np.nan_to_num(changes.deviation), kind="stable")
-        return tuple(
-            BrokenLink(
-                self._links[k],
-                float(normal[k]),
-                float(changes.observed[k]),
-                float(changes.deviation[k]),
-            )
-            for k in worst.tolist()
-            if changes.deviation[k] > 1.0
-        )
+        return self._judge.broken_links()
 
     def published_ranking(self) -> Mapping[str, float]:
         """Signals by the published criterion, for models of the `paper` preset."""
-        if not isinstance(self._detector, PublishedDetector):
-            return {}
-        values = self._detector.ranking()
-        order = np.argsort(-values, kind="stable").tolist()
-        return {self.model.signals[k]: float(values[k]) for k in order}
+        return self._judge.published_ranking()
 
     def snapshot(self) -> dict[str, Any]:
         """Everything the future depends on: numbers, text, arrays, lists and dictionaries."""
         return super().snapshot() | {
             "model": fingerprint(self.model),
-            "lifts": {} if self._lifts is None else self._lifts.snapshot(),
+            **self._judge.snapshot(),
             "openings": {id: course.to_state() for id, course in self._openings.items()},
         }
 
@@ -322,33 +268,20 @@ class Monitor(Stateful):
         self.stream = state["stream"]
         self.reset()
         super().restore(state)
-        if self._lifts is not None:
-            self._lifts.restore(state["lifts"])
+        self._judge.restore(state)
         self._openings = {
             id: Course.from_state(self._names, arrays) for id, arrays in state["openings"].items()
         }
 
-    def _new_detector(self) -> InnovationDetector | PublishedDetector:
-        watching = self.model.watching
-        if watching.published is not None:
-            return PublishedDetector(self.model.equations, watching.published, self._options)
-        if watching.limits is None:
-            msg = "This model has no alarm limits; learn it again with this release."
-            raise SettingError(msg)
-        if self._options is not None:
-            msg = "Options of the published detector need a model learnt with --preset paper."
-            raise SettingError(msg)
-        return InnovationDetector(self.model.equations, watching.limits)
-
     def _answer(self, full: Sequence[FullTick]) -> Tick:
         if not full:
             return Tick(self._time, complete=False)
-        ticks = [self._judge(tick) for tick in full]
+        ticks = [self._complete(tick) for tick in full]
         if len(ticks) == 1:
             return ticks[0]
         return replace(ticks[-1], earlier=tuple(ticks[:-1]))
 
-    def _judge(self, tick: FullTick) -> Tick:
+    def _complete(self, tick: FullTick) -> Tick:
         """One complete tick."""
         self._time = tick.time
         changes: list[HealthChange] = []
@@ -362,9 +295,18 @@ class Monitor(Stateful):
             pace=self._intake.pace,
         )
         self._since_gap = 0 if tick.new_stretch else self._since_gap + 1
-        judgement = self._judgement(tick)
+        dead = None if self._health.well else self._health.absent
+        judgement = self._judge.judge(tick, dead, self._policy.factors)
         score, evidence = judgement.score, judgement.evidence
-        changes += self._findings(tick.time, judgement.lifted)
+        for places, what in (
+            (judgement.lifted, "has been off alone for hours, or again and again"),
+            (
+                judgement.begun_outside,
+                "began with a value that it did not have in normal operation",
+            ),
+        ):
+            for name in (self._names[k] for k in places):
+                changes += self._health.mark_unlike(name, tick.time, f"{name} {what}.")
         self._note_health(tick.time, changes)
         self._recorder.add(
             tick.time, score, tick.values, judgement.expected, judgement.innovation, evidence
@@ -372,9 +314,9 @@ class Monitor(Stateful):
         # Before the update: an alarm must not be raised and given up in the same tick.
         released = [
             event
-            for name in judgement.lifted
-            if not evidence[self._index[name]] > 1.0
-            for event in self._policy.release(tick.time, name)
+            for k in judgement.lifted
+            if not evidence[k] > 1.0
+            for event in self._policy.release(tick.time, self._names[k])
         ]
         hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
         events = self._policy.update(tick.time, score, evidence, hold, judgement.raw)
@@ -390,55 +332,6 @@ class Monitor(Stateful):
             values=Named(self._index, tick.values),
         )
 
-    def _judgement(self, tick: FullTick) -> Judgement:
-        """What the detector and the guards say about a tick, in units of the limits as they are.
-
-        This is the one place where limits are widened: by the factor of the model, by what
-        operators called normal, and for signals that were loud alone for long.
-        """
-        number = len(self.model.signals)
-        seen, extra = tick.values[:number], tick.values[number:]
-        # What a dead sensor last showed is no cause of anything.
-        dead = None if self._health.well else self._health.absent[:number]
-        values = seen if dead is None else np.where(dead, np.nan, seen)
-        if isinstance(self._detector, InnovationDetector):
-            result = self._detector.update(values, tick.new_stretch, tick.fresh[:number])
-            innovation = self._detector.innovation
-        else:
-            result = self._detector.update(values, tick.new_stretch)
-            innovation = result.signals
-        raw, expected = result.signals, result.expected
-        if len(self._guards):
-            guard = self._guards.update(extra, seen)
-            raw = np.concatenate([raw, guard])
-            expected = np.concatenate([expected, self._guards.expected()])
-            innovation = np.concatenate([innovation, guard])
-        if self.model.watching.factor != 1.0:
-            raw = raw / self.model.watching.factor
-        if result.score is None:
-            return Judgement(None, raw, raw, expected, innovation)
-        evidence = raw / self._policy.factors if self._policy.marks else raw
-        lifted: tuple[str, ...] = ()
-        if self._lifts is not None:
-            held = evidence
-            evidence, full = self._lifts.step(held)
-            if full is not None:  # evidence is in units of lifted limits from this tick on
-                evidence = held / self._lifts.lift
-                lifted = tuple(self._names[k] for k in np.flatnonzero(full).tolist())
-        return Judgement(float(np.nanmax(evidence)), evidence, raw, expected, innovation, lifted)
-
-    def _findings(self, time: int, lifted: tuple[str, ...]) -> list[HealthChange]:
-        """Signals that are no longer as learnt become a matter of health."""
-        changes: list[HealthChange] = []
-        for name in lifted:
-            detail = f"{name} has been off alone for hours, or again and again."
-            changes += self._health.mark_unlike(name, time, detail)
-        for place in np.flatnonzero(self._guards.unlike).tolist():
-            name = self.model.watching.guarded[place]
-            detail = f"{name} began with a value that it did not have in normal operation."
-            changes += self._health.mark_unlike(name, time, detail)
-        return changes
-
     def accept(self, signal: str, time: int | None = None) -> list[HealthChange]:
         """Take a signal as it is now for normal, until a new model is learnt.
 
@@ -447,13 +340,7 @@ class Monitor(Stateful):
         """
         if signal not in self._index:
             raise UnknownNameError(signal, "signal", self._names)
-        k, number = self._index[signal], len(self.model.signals)
-        if k >= number:
-            self._guards.accept(k - number)
-        elif isinstance(self._detector, InnovationDetector):
-            self._detector.accept(k)
-        if self._lifts is not None:
-            self._lifts.reset(k)
+        self._judge.accept(self._index[signal])
         at = time if time is not None else self._time or 0
         changes = self._health.unmark(signal, at)
         self._note_health(at, changes)
