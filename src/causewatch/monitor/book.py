@@ -109,13 +109,13 @@ class AlarmBook:
     def tell(self, event: Event, track: Track, **changes: Any) -> None:
         """Add an event with the picture of now, described anew."""
         alarm = replace(track.picture(self.names, self.time), **changes)
-        self._events.append((event, track.told(self._described(alarm, track))))
+        self._events.append((event, track.note_event(self._described(alarm, track))))
 
     def tell_if_new(self, track: Track) -> None:
         """Describe an alarm anew, and tell of it if something has changed."""
         alarm = self._described(track.picture(self.names, self.time), track)
         if track.dirty or _gist(alarm) != _gist(track.alarm):
-            self._events.append(("updated", track.told(alarm)))
+            self._events.append(("updated", track.note_event(alarm)))
 
     def note(self, event: Event, track: Track, **changes: Any) -> None:
         """Add an event that describes nothing anew; what is new is still to be told."""

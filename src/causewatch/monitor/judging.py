@@ -26,6 +26,10 @@ __all__ = ["Judge", "Judgement"]
 
 Floats = NDArray[np.float64]
 
+OFF_ALONE = "has been off alone for hours, or again and again"
+BEGAN = "began with a value that it did not have in normal operation"
+"""Why a signal is no longer as learnt."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Judgement:
@@ -41,8 +45,8 @@ class Judgement:
         By signal: what its causes said, and how far it is off.
     lifted
         Signals whose limit was lifted by this tick.
-    begun_outside
-        Guarded signals that began with a value they did not have in normal operation.
+    unlike
+        Signals that are no longer as learnt, each with what it did.
     """
 
     score: float | None
@@ -50,8 +54,8 @@ class Judgement:
     raw: Floats
     expected: Floats
     innovation: Floats
-    lifted: tuple[int, ...]
-    begun_outside: tuple[int, ...]
+    lifted: list[int]
+    unlike: list[tuple[int, str]]
 
 
 class Judge(Stateful):
@@ -120,25 +124,19 @@ class Judge(Stateful):
             expected = np.concatenate([expected, self._guards.expected()])
             innovation = np.concatenate([innovation, guard])
         raw = raw / self._model.watching.factor
-        score, evidence, lifted = None, raw, np.empty(0, dtype=np.intp)
+        score, evidence = None, raw
+        lifted: list[int] = []
         if result.score is not None:
             evidence = raw / factors
             if self._lifts is not None:
                 held = evidence
                 evidence, full = self._lifts.step(held)
                 if full is not None:  # evidence is in units of lifted limits from this tick on
-                    evidence, lifted = held / self._lifts.lift, np.flatnonzero(full)
+                    evidence, lifted = held / self._lifts.lift, np.flatnonzero(full).tolist()
             score = float(np.nanmax(evidence))
-        begun_outside = number + np.flatnonzero(self._guards.unlike)
-        return Judgement(
-            score,
-            evidence,
-            raw,
-            expected,
-            innovation,
-            tuple(lifted.tolist()),
-            tuple(begun_outside.tolist()),
-        )
+        unlike = [(k, OFF_ALONE) for k in lifted]
+        unlike += [(number + k, BEGAN) for k in np.flatnonzero(self._guards.unlike).tolist()]
+        return Judgement(score, evidence, raw, expected, innovation, lifted, unlike)
 
     def accept(self, column: int) -> None:
         """A signal is right as it is now: its limit is the learnt one again, about where it is."""

@@ -298,15 +298,9 @@ class Monitor(Stateful):
         dead = None if self._health.well else self._health.absent
         judgement = self._judge.judge(tick, dead, self._policy.factors)
         score, evidence = judgement.score, judgement.evidence
-        for places, what in (
-            (judgement.lifted, "has been off alone for hours, or again and again"),
-            (
-                judgement.begun_outside,
-                "began with a value that it did not have in normal operation",
-            ),
-        ):
-            for name in (self._names[k] for k in places):
-                changes += self._health.mark_unlike(name, tick.time, f"{name} {what}.")
+        for k, what in judgement.unlike:
+            name = self._names[k]
+            changes += self._health.mark_unlike(name, tick.time, f"{name} {what}.")
         self._note_health(tick.time, changes)
         self._recorder.add(
             tick.time, score, tick.values, judgement.expected, judgement.innovation, evidence

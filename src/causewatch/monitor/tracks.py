@@ -102,8 +102,8 @@ class Track:
         signals = {names[k]: _plain(self.evidence[k]) for k in order.tolist()}
         return replace(self.alarm, updated_at=time, peak_score=self.peak or None, signals=signals)
 
-    def told(self, alarm: Alarm) -> Alarm:
-        """Note that `alarm` goes out as an event."""
+    def note_event(self, alarm: Alarm) -> Alarm:
+        """The alarm has changed to `alarm`, and an event says so."""
         self.alarm = alarm
         self.reported = self.peak
         self.dirty = False
