@@ -80,6 +80,7 @@ __all__ = [
     "learn",
     "least_lag",
     "limits_from",
+    "ranges_of",
     "survey_of",
     "take_moments",
     "usual_false_alarm_every",
@@ -486,20 +487,31 @@ def _bare_watching(
     spread: Floats,
 ) -> Watching:
     """What watching needs, as far as it does not depend on the detector."""
-    seen = {signal.name: signal for signal in survey.signals}
-    first = {seen[name].digest: place for place, name in enumerate(plan.signals)}
     return Watching(
         limits=None,
         published=None,
         spread=spread,
         guarded=guarded,
-        ranges=GuardRanges(
-            low=np.array([seen[name].low for name in guarded], dtype=np.float64),
-            high=np.array([seen[name].high for name in guarded], dtype=np.float64),
-            twin=np.array([first.get(seen[name].digest, -1) for name in guarded], dtype=np.int64),
-        ),
+        ranges=GuardRanges(*ranges_of(survey, plan.signals, guarded)),
         habits=habits_of(tick_pass.last, survey.rows / max(1, tick_pass.count)),
         gap=GAP * source.interval,
+    )
+
+
+def ranges_of(
+    survey: SurveyResult, signals: Sequence[str], guarded: Sequence[str]
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Lowest and highest value of guarded signals, NaN where there is none, and their twins.
+
+    A twin is the signal that always had the same value, by its place, or -1.
+    """
+    seen = {signal.name: signal for signal in survey.signals if signal.count > 0}
+    first = {seen[name].digest: place for place, name in enumerate(signals) if name in seen}
+    known = [seen.get(name) for name in guarded]
+    return (
+        np.array([np.nan if signal is None else signal.low for signal in known]),
+        np.array([np.nan if signal is None else signal.high for signal in known]),
+        np.array([first.get(signal.digest, -1) if signal else -1 for signal in known], np.int64),
     )
 
 

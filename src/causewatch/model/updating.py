@@ -48,6 +48,7 @@ from causewatch.model.learning import (
     last_ticks,
     least_lag,
     limits_from,
+    ranges_of,
     survey_of,
     take_moments,
     usual_false_alarm_every,
@@ -309,15 +310,9 @@ def _habits(
 ) -> dict[str, Any]:
     """Habits and guarded ranges over both recordings."""
     old, number = model.watching, len(model.signals)
-    seen = {signal.name: signal for signal in survey.signals if signal.count > 0}
-    low = np.array([seen[n].low if n in seen else np.nan for n in old.guarded], dtype=np.float64)
-    high = np.array([seen[n].high if n in seen else np.nan for n in old.guarded], dtype=np.float64)
-    first = {seen[name].digest: place for place, name in enumerate(model.signals) if name in seen}
+    low, high, twin = ranges_of(survey, model.signals, old.guarded)
     # Twins that differ in the new recording are twins no more.
-    still = [
-        name not in seen or first.get(seen[name].digest) == twin
-        for name, twin in zip(old.guarded, old.ranges.twin.tolist(), strict=True)
-    ]
+    still = np.isnan(low) | (twin == old.ranges.twin)
     ranges = GuardRanges(
         np.fmin(old.ranges.low, low),
         np.fmax(old.ranges.high, high),

@@ -289,12 +289,12 @@ def _moment(time: int | None, clock: Clock) -> str | None:
 
 
 def _finite(value: float | None) -> float | None:
-    """`value` for JSON, which has no word for NaN and infinity."""
+    """`value`, or None where it is no finite number: JSON has none of these."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _encode(value: float | None) -> float | str | None:
-    """`value` so that `_decode` gives back the very same number, through JSON as well."""
+    """`value` as JSON has it; numbers that are not finite become text."""
     if value is None:
         return None
     return float(value) if math.isfinite(value) else str(float(value))

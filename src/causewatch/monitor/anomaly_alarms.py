@@ -77,7 +77,7 @@ class AnomalyAlarms(Stateful):
         return quiet or track.alarm.acknowledged is not None
 
     def _rise(self, loud: Mask, level: Floats, own: Floats) -> None:
-        """Loud signals that belong to no alarm: open one again, raise one, or wait."""
+        """Open or raise an alarm for loud signals that belong to none, once they have lasted."""
         book = self._book
         if self.streak == 0:
             self.onset = book.time
@@ -92,7 +92,7 @@ class AnomalyAlarms(Stateful):
         book.tell(event, track)
 
     def _follow(self, track: Track, level: Floats, own: Floats, hold: bool) -> None:
-        """One tick of an alarm that is on: clear it, or see whether there is something to tell."""
+        """Clear an alarm that is on, or update it if there is something new."""
         book, rules = self._book, self._book.settings
         largest, complete = track.see(level, own)
         if hold or largest >= rules.clear_below:

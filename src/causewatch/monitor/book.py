@@ -96,7 +96,7 @@ class AlarmBook:
         self._back: list[Track] = []
 
     def expire(self, now: int) -> None:
-        """End the shelves that are over; the step tells of the alarms that were on them."""
+        """End the shelves that are over; `end` adds events about the alarms that were on them."""
         if now < self.shelves.next_expiry:
             return
         self.shelves.expire(now)
@@ -118,7 +118,7 @@ class AlarmBook:
             self._events.append(("updated", track.note_event(alarm)))
 
     def note(self, event: Event, track: Track, **changes: Any) -> None:
-        """Add an event that describes nothing anew; what is new is still to be told."""
+        """Add an event with the picture of now, without describing it anew."""
         track.alarm = replace(track.picture(self.names, self.time), **changes)
         self._events.append((event, track.alarm))
 
@@ -132,7 +132,7 @@ class AlarmBook:
             self._events.append(("updated", replace(track.alarm, course=None)))
 
     def end(self) -> AlarmEvents:
-        """Give what happened in this step."""
+        """End the step and return its events."""
         for track in self._back:
             others = [event for event in self._events if event[1].id != track.alarm.id]
             if track.alarm.on or len(others) == len(self._events):  # not cleared just now

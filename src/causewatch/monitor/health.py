@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from causewatch.data import format_duration
 from causewatch.detectors.habits import NormalHabits, unchanged
-from causewatch.errors import SettingError, UnknownNameError
+from causewatch.errors import SettingError
 from causewatch.monitor.stateful import Stateful
 
 __all__ = ["STREAM", "HealthChange", "HealthState", "HealthWatch", "SignalHealth"]
@@ -205,7 +205,7 @@ class HealthWatch(Stateful):
         return changes + self._judge(time, values, out, stuck & fresh)
 
     def _partly_fresh(self, values: Floats, fresh: Bools) -> Bools:
-        """Count ticks without values; says where a signal counts as unchanged."""
+        """Count ticks without values; returns where a signal counts as unchanged."""
         self._quiet = False
         self._age = np.where(fresh, 0, self._age + 1)
         gone = np.isnan(values) | (self._age > self._hold)
@@ -217,7 +217,7 @@ class HealthWatch(Stateful):
         return same | ~fresh
 
     def _judge(self, time: int, values: Floats, out: Bools, stuck: Bools) -> list[HealthChange]:
-        """Find the state of every signal; only where it changes is there a loop."""
+        """Find the state of every signal."""
         wanted = np.zeros(len(values), dtype=np.int8)
         for name in self._unlike:
             wanted[self._index[name]] = UNLIKE
@@ -263,7 +263,7 @@ class HealthWatch(Stateful):
         return self._now[name].state if name in self._now else "ok"
 
     def _set_limits(self) -> None:
-        """The range that is not left: narrower for signals on their way back."""
+        """Set the range of each signal: narrower for signals on their way back."""
         out = self._state == OUT_OF_RANGE
         low, high = (np.where(out, *pair) for pair in zip(self._inner, self._outer, strict=True))
         self._limits = (low, high)
@@ -294,12 +294,12 @@ class HealthWatch(Stateful):
         return f"{name} is well again."
 
     def _lasting(self, ticks: float) -> str:
-        """So many ticks, as people say it."""
+        """A number of ticks as a duration."""
         return format_duration(float(ticks) * self._every)
 
     def mark_unlike(self, signal: str, since: int, detail: str) -> list[HealthChange]:
-        """Say that a signal is not as learnt; it shows unless something worse holds for it."""
-        column = self._column(signal)
+        """Set a signal to `unlike`, unless something worse holds for it."""
+        column = self._index[signal]
         since, _ = self._unlike.get(signal, (since, detail))  # what it is may change
         self._unlike[signal] = (since, detail)
         if self._state[column] not in (OK, UNLIKE):
@@ -309,8 +309,8 @@ class HealthWatch(Stateful):
         return [change] if change.before == "ok" else []
 
     def unmark(self, signal: str, time: int) -> list[HealthChange]:
-        """Take that back."""
-        column = self._column(signal)
+        """Take back that a signal is not as learnt."""
+        column = self._index[signal]
         self._unlike.pop(signal, None)
         if self._state[column] != UNLIKE:
             return []
@@ -336,14 +336,9 @@ class HealthWatch(Stateful):
         return [self._record(STREAM, "rate_wrong", time, detail)]
 
     def silent(self, time: int, detail: str) -> None:
-        """Say that no rows come at all; the next tick takes that back."""
+        """Set the stream to `silent`; the next tick takes that back."""
         if self._state_of(STREAM) != "silent":
             self._record(STREAM, "silent", time, detail)
-
-    def _column(self, signal: str) -> int:
-        if signal not in self._index:
-            raise UnknownNameError(signal, "signal", self._columns)
-        return self._index[signal]
 
     def snapshot(self) -> dict[str, Any]:
         """See `Stateful.snapshot`."""

@@ -92,7 +92,7 @@ class HealthAlarms:
         book.tell(event, track, problem=pending.problem)
 
     def _tell_problem(self, track: Track) -> None:
-        """Tell of another problem than at the last event."""
+        """Update an alarm whose problem has changed since its last event."""
         alarm = track.alarm
         if track.problem not in (None, alarm.problem) and alarm.shelved_until is None:
             self._book.tell("updated", track, problem=track.problem)

@@ -153,7 +153,7 @@ class Intake(Stateful):
         return self._placed(order.push(time, values))
 
     def flush(self) -> list[FullTick]:
-        """There are no more rows: the tick still open, if it is to be kept.
+        """End the stream: returns the tick still open, if it is to be kept.
 
         A row that comes all the same begins a new stretch.
         """

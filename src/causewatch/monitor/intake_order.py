@@ -63,7 +63,7 @@ class RowOrder(Stateful):
         yield from self._decide(final=False)
 
     def finish(self) -> Iterator[tuple[int, Floats, bool]]:
-        """There are no more rows, or the next one begins a new stretch whatever its time."""
+        """Decide about all rows waiting; the next one begins a new stretch whatever its time."""
         yield from self._decide(final=True)
         self.last, self.shift = None, 0
 

@@ -139,7 +139,7 @@ class Judge(Stateful):
         return Judgement(score, evidence, raw, expected, innovation, lifted, unlike)
 
     def accept(self, column: int) -> None:
-        """A signal is right as it is now: its limit is the learnt one again, about where it is."""
+        """Accept a signal as it is now: its limit is the learnt one again, about where it is."""
         if column >= self._signals:
             self._guards.accept(column - self._signals)
         elif isinstance(self._detector, InnovationDetector):

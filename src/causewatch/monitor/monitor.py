@@ -176,11 +176,11 @@ class Monitor(Stateful):
         return self._answer(self._intake.row_ns(values, time))
 
     def flush(self) -> Tick:
-        """The stream has ended: judge the tick still open, if it is to be kept."""
+        """End the stream: judge the tick still open, if it is to be kept."""
         return self._answer(self._intake.flush())
 
     def silent(self, detail: str, time: int | None = None, lasted: float = 0.0) -> AlarmEvents:
-        """No rows come, though some should: raises an alarm until the next tick.
+        """Raise an alarm because no rows come; the next tick clears it.
 
         A monitor has no clock of its own, so whoever feeds it must notice, and say so again now and
         then while it lasts. To the stream its time stands still meanwhile: the alarm begins with
@@ -341,7 +341,7 @@ class Monitor(Stateful):
         return changes
 
     def _note_health(self, time: int, changes: Sequence[HealthChange]) -> None:
-        """Alarms follow from what is wrong with signals."""
+        """Tell the alarm policy what is wrong with signals."""
         states = {change.now.signal: change.now.state for change in changes}
         self._policy.health(
             time, {name: None if state == "ok" else state for name, state in states.items()}

@@ -50,7 +50,7 @@ NOTHING = AlarmEvents()
 
 
 class AlarmPolicy:
-    """Turns scores into alarms, tick by tick, for one stream, and does with them what people say.
+    """The alarms of one stream: scores raise and clear them, tick by tick, and people act on them.
 
     Every action of a person returns the events it caused, to be written down as those of a tick
     are. Who did it and when is passed in; nothing here reads a clock.
@@ -212,7 +212,7 @@ class AlarmPolicy:
     # What people do
 
     def acknowledge(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
-        """Somebody has seen the alarm; the first who says so counts, until it is opened again."""
+        """Note who has seen the alarm first; nobody else can, unless it is opened again."""
         track = self._book.find(id)
         remark = _remark(by, at, comment)
         if (first := track.alarm.acknowledged) is not None:
@@ -222,7 +222,7 @@ class AlarmPolicy:
         return self._note("acknowledged", [track], remark, acknowledged=remark)
 
     def comment(self, id: str, *, by: str, at: int, text: str) -> AlarmEvents:
-        """Add a remark to the alarm; one that nobody could read is none."""
+        """Add a remark to the alarm; its text must be readable."""
         if not any(sign.isprintable() for sign in "".join(text.split())):
             msg = "The comment is empty; a comment needs text."
             raise SettingError(msg)
@@ -282,7 +282,7 @@ class AlarmPolicy:
         return book.end()
 
     def accept(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
-        """Somebody says that a signal is right as it is now: the finding is answered.
+        """Accept a signal as it is now: clears the finding that it is no longer as learnt.
 
         The mechanism of the signal moves to where it is; `take_accepted` hands it to the monitor.
         """
@@ -311,12 +311,12 @@ class AlarmPolicy:
         comment: str = "",
         signals: Iterable[str] | None = None,
     ) -> AlarmEvents:
-        """Somebody says that this was normal: widen limits.
+        """Mark an alarm as normal: widens limits, and clears the alarm if it is on.
 
         Each limit becomes `MARGIN` times the largest value its signal has reached in the alarm, at
         most `WIDEST` times the learnt one.
         They are those of `signals`, or else of the causes that the alarm names, and of no others.
-        An alarm that is on is cleared. `undo_normal` takes it back.
+        `undo_normal` takes it back.
         """
         track = self._book.find(id)
         places = self._concerned(track, signals)
@@ -342,7 +342,7 @@ class AlarmPolicy:
     def _note(
         self, event: Event, tracks: Iterable[Track], remark: Remark, **changes: Any
     ) -> AlarmEvents:
-        """A person changes alarms; nothing is described anew."""
+        """Change alarms as a person says; nothing is described anew."""
         self._book.begin(remark.at)
         for track in tracks:
             comments = _with(track.alarm.comments, remark)
@@ -350,7 +350,7 @@ class AlarmPolicy:
         return self._book.end()
 
     def _clear(self, track: Track, remark: Remark, **changes: Any) -> AlarmEvents:
-        """A person has dealt with an alarm: it is cleared, if it is on, and off the shelf."""
+        """Clear an alarm that a person has dealt with, if it is on, and take it off the shelf."""
         self._book.shelves.remove_alarm(track.alarm.id)
         changes |= {
             "acknowledged": track.alarm.acknowledged or remark,  # the first who saw it

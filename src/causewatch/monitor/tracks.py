@@ -1,4 +1,4 @@
-"""What the policy must know of one alarm from tick to tick."""
+"""`Track`: an alarm and what the policy counts about it from tick to tick."""
 
 from __future__ import annotations
 

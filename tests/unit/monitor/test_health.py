@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from causewatch.detectors.habits import habits_of
-from causewatch.errors import SettingError, UnknownNameError
+from causewatch.errors import SettingError
 from causewatch.monitor.health import CALM, LEAST_FROZEN, OUTSIDE, STREAM, HealthWatch
 from causewatch.monitor.intake import Intake
 from causewatch.preprocess import Preprocessing
@@ -288,8 +288,6 @@ def test_that_a_signal_is_not_as_learnt_is_told_from_outside():
     assert change.now.state == "ok"
     assert target.now == {}
     assert target.unmark("flow", 61) == []
-    with pytest.raises(UnknownNameError, match="no signal 'flwo'"):
-        target.mark_unlike("flwo", 0, "")
 
 
 def test_the_mark_lasts_until_it_is_taken_back_however_well_the_signal_is():
