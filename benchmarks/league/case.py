@@ -15,7 +15,7 @@ from causewatch.data.table import TimeTable
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.baselines.split import joined
 from causewatch.evaluation.comparison import Case
-from causewatch.model.learning import survey_of
+from causewatch.model.passes import survey_of
 from causewatch.preprocess import default_preprocessing
 
 __all__ = ["counted_from", "data_hash", "other_ticks", "slice_of", "without_events"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -13,24 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data import Note, TableSource, Writing, format_duration, format_time, parse_span
-from causewatch.discovery import LaggedMoments
 from causewatch.errors import listing, plural
 from causewatch.graph import CausalGraph
 from causewatch.model.assumptions import nonlinearity_findings, residual_findings
 from causewatch.model.fitting import Fit, causes_of, residuals_of
 from causewatch.model.normal import Mechanism, Provenance
+from causewatch.model.passes import TickPass
 from causewatch.model.watching import Watching
 from causewatch.preprocess import (
     Finding,
     Preprocessing,
     SurveyResult,
-    TickSource,
     enough_rows,
     quality_findings,
 )
 
 __all__ = [
-    "TickPass",
     "files_of",
     "findings_of",
     "limit_findings",
@@ -61,32 +59,6 @@ READER_WARNINGS = {
 """Meaning and remedy of what the reader notes that may spoil the result."""
 ODD_SHARE, ODD_FACTOR = 0.05, 1.5
 """A second recording above the limits for longer, or that moves them further, may not be normal."""
-
-
-@dataclass(frozen=True)
-class TickPass:
-    """What the pass over the ticks gives.
-
-    Attributes
-    ----------
-    ticks
-        The ticks themselves, to be read again.
-    moments
-        Their lagged moments.
-    sample
-        Stretches of ticks, spread over the recording.
-    last
-        The last ticks, guarded signals included, for alarm limits and habits.
-    count, missing
-        How many ticks there are, and how many of their values are missing.
-    """
-
-    ticks: TickSource
-    moments: LaggedMoments
-    sample: list[Floats]
-    last: list[Floats]
-    count: int
-    missing: int
 
 
 def findings_of(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -40,14 +40,12 @@ from causewatch.discovery import (
     Discoverer,
     Granger,
     Knowledge,
-    LaggedMoments,
     Pcmci,
     TestName,
     load_knowledge,
 )
 from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
 from causewatch.model.account import (
-    TickPass,
     findings_of,
     limit_findings,
     provenance_of,
@@ -56,15 +54,21 @@ from causewatch.model.account import (
 from causewatch.model.fitting import Fit, fit_as_published, fit_mechanisms
 from causewatch.model.layout import positions
 from causewatch.model.normal import NormalModel, kept_moments
+from causewatch.model.passes import (
+    LearnProgress,
+    TickPass,
+    guarded_signals,
+    last_ticks,
+    most_ticks,
+    ranges_of,
+    survey_of,
+    take_moments,
+)
 from causewatch.model.watching import Watching, prepare
 from causewatch.preprocess import (
-    BlockSample,
     Finding,
-    LastRows,
     Preprocessing,
-    Survey,
     SurveyResult,
-    TickSource,
     default_preprocessing,
     paper_preprocessing,
 )
@@ -72,17 +76,11 @@ from causewatch.preprocess import (
 __all__ = [
     "METHODS",
     "PRESETS",
-    "LearnProgress",
     "discoverer_of",
     "fit_links",
-    "guarded_signals",
-    "last_ticks",
     "learn",
     "least_lag",
     "limits_from",
-    "ranges_of",
-    "survey_of",
-    "take_moments",
     "usual_false_alarm_every",
 ]
 
@@ -98,11 +96,6 @@ KNN_ALPHA = 0.01  # a p-value from shuffles as small as the default would take t
 PAPER_ALPHA = 0.05
 PARENTS_ALPHA = 0.2
 """Level of PCMCI's first stage: generous, so that no true parent is lost (ADR 0007)."""
-CALIBRATION_TICKS = 500_000
-CALIBRATION_VALUES = 16_000_000
-"""At most so many of the last ticks, and values in them, decide the alarm limits. Too few of them
-are no matter of detail: an oil well's limits from the last two thirds of its 141,000 ticks cover a
-third of each event, those from all of them cover it whole."""
 FALSE_ALARM_EVERY = 86_400.0
 """Seconds between two false alarms where times are known; else half of the recording."""
 FALSE_ALARM_TICKS = 1000
@@ -113,8 +106,6 @@ MOST_EXTRAPOLATED = 10.0
 """Limits are set for a time of at most so many times the length of the normal recording."""
 GAP = 5.0
 """A new stretch begins after so many intervals without a row."""
-LearnProgress = Callable[[str, float | None], None]
-"""Told what is being done, and the share of it that is done (None: not known)."""
 
 
 def learn(
@@ -294,7 +285,7 @@ def _with_limits(
         for name in plan.signals:
             if name not in second.signals:
                 raise UnknownNameError(name, "signal in the --calibrate recording", second.signals)
-        apart = last_ticks(second, plan, _most_ticks(len(plan.signals)))
+        apart = last_ticks(second, plan, most_ticks(len(plan.signals)))
         if not any(len(rows) > plan.max_lag for rows in apart):
             msg = "--calibrate: the second recording is too short to learn alarm limits from."
             raise NotEnoughDataError(msg)
@@ -447,37 +438,6 @@ def fit_links(
     )
 
 
-def survey_of(source: TableSource, tell: LearnProgress) -> tuple[SurveyResult, list[Floats]]:
-    """First pass: the survey, and a sample of rows."""
-    survey = Survey(source.signals, source.interval, source.clock)
-    sample = BlockSample(len(source.signals))
-    rows = 0
-    for chunk in source.chunks():
-        survey.update(chunk)
-        sample.update(chunk)
-        rows += len(chunk)
-        tell(f"reading: {rows:,} rows", None)
-    return survey.finish(), sample.stretches()
-
-
-def last_ticks(source: TableSource, plan: Preprocessing, most: int = 1 << 62) -> list[Floats]:
-    """The last ticks of a recording, at most so many, stretch by stretch."""
-    last = LastRows(most)
-    for chunk in TickSource(source, plan).chunks():
-        last.update(chunk)
-    return last.stretches()
-
-
-def _most_ticks(columns: int) -> int:
-    return min(CALIBRATION_TICKS, CALIBRATION_VALUES // max(1, columns))
-
-
-def guarded_signals(survey: SurveyResult, plan: Preprocessing) -> tuple[str, ...]:
-    """Signals without a mechanism whose range can be watched."""
-    seen = {signal.name for signal in survey.signals if signal.count > 0}
-    return tuple(name for name in plan.dropped if name in seen)
-
-
 def _bare_watching(
     source: TableSource,
     survey: SurveyResult,
@@ -496,61 +456,3 @@ def _bare_watching(
         habits=habits_of(tick_pass.last, survey.rows / max(1, tick_pass.count)),
         gap=GAP * source.interval,
     )
-
-
-def ranges_of(
-    survey: SurveyResult, signals: Sequence[str], guarded: Sequence[str]
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Lowest and highest value of guarded signals, NaN where there is none, and their twins.
-
-    A twin is the signal that always had the same value, by its place, or -1.
-    """
-    seen = {signal.name: signal for signal in survey.signals if signal.count > 0}
-    first = {seen[name].digest: place for place, name in enumerate(signals) if name in seen}
-    known = [seen.get(name) for name in guarded]
-    return (
-        np.array([np.nan if signal is None else signal.low for signal in known]),
-        np.array([np.nan if signal is None else signal.high for signal in known]),
-        np.array([first.get(signal.digest, -1) if signal else -1 for signal in known], np.int64),
-    )
-
-
-def take_moments(
-    source: TableSource,
-    plan: Preprocessing,
-    guarded: tuple[str, ...],
-    rows: int,
-    tell: LearnProgress,
-) -> TickPass:
-    """Second pass: ticks and their lagged moments."""
-    number = len(plan.signals)
-    ticks = TickSource(source, plan)
-    # Guarded signals come along, but no moments are taken of them.
-    wide = TickSource(source, replace(plan, signals=(*plan.signals, *guarded)))
-    moments = LaggedMoments(plan.signals, max_lag=plan.max_lag)
-    whole = plan.step is not None  # the published fit needs every tick
-    sample = BlockSample(number, most=1 << 40 if whole else 16)
-    last = LastRows(1 << 62 if whole else _most_ticks(number + len(guarded)))
-    expected = max(1.0, rows * source.interval / plan.every)
-    count = missing = 0
-    for chunk in wide.chunks():
-        last.update(chunk)
-        narrow = replace(chunk, signals=plan.signals, values=chunk.values[:, :number])
-        for piece in narrow.stretches():
-            if not (narrow.continues and piece.start == 0):
-                moments.new_stretch()
-            moments.update(narrow.values[piece])
-        sample.update(narrow)
-        count += len(narrow)
-        missing += int(np.isnan(narrow.values).sum())
-        tell("taking moments", min(1.0, count / expected))
-    ticks.held = wide.held[:number]
-    if moments.windows == 0:
-        tick = format_tick(plan.every, source.interval)
-        msg = (
-            f"No {moments.reach + 1} ticks in a row are free of gaps and missing values"
-            f" ({count:,} ticks of {tick}, {missing:,} missing values); give a longer"
-            " recording, a shorter --max-lag, or --ignore the signals that are mostly missing."
-        )
-        raise NotEnoughDataError(msg)
-    return TickPass(ticks, moments, sample.stretches(), last.stretches(), count, missing)

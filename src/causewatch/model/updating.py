@@ -39,21 +39,24 @@ from causewatch.detectors import GuardRanges, Limits, habits_of
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import NotEnoughDataError, SettingError, TableError, listing
 from causewatch.graph import CausalGraph
-from causewatch.model.account import TickPass, files_of, findings_of
+from causewatch.model.account import files_of, findings_of
 from causewatch.model.comparing import Comparison, compare, in_favour, unlike_normal, worse
 from causewatch.model.learning import (
-    LearnProgress,
     discoverer_of,
     fit_links,
-    last_ticks,
     least_lag,
     limits_from,
-    ranges_of,
-    survey_of,
-    take_moments,
     usual_false_alarm_every,
 )
 from causewatch.model.normal import MOST_MOMENTS, NormalModel, Provenance, kept_moments
+from causewatch.model.passes import (
+    LearnProgress,
+    TickPass,
+    last_ticks,
+    ranges_of,
+    survey_of,
+    take_moments,
+)
 from causewatch.preprocess import SurveyResult
 
 __all__ = ["Comparison", "UpdateResult", "update"]

@@ -96,7 +96,7 @@ class HealthWatch(Stateful):
 
     # Ticks since the last value of its own, without any value, without a change, beyond the range,
     # and without a finding if not well; by column, as are the last values and the states.
-    STATE = ("_age", "_gone", "_run", "_outside", "_calm", "_last", "_state", "_quiet")
+    STATE = ("_age", "_gone", "_run", "_outside", "_calm", "_last", "_state", "quiet")
 
     def __init__(
         self,
@@ -140,18 +140,13 @@ class HealthWatch(Stateful):
         self._state = np.zeros(size, dtype=np.int8)
         self._unlike: dict[str, tuple[int, str]] = {}  # since when, and a sentence
         self._now: dict[str, SignalHealth] = {}
-        self._quiet = True  # whether all are well, with values of their own and in range
+        self.quiet = True  # whether all are well, with values of their own and in range
         self._set_limits()
 
     @property
     def absent(self) -> Bools:
         """Columns that have no value of their own for too long: stale or missing."""
         return np.asarray((self._state == STALE) | (self._state == MISSING))
-
-    @property
-    def well(self) -> bool:
-        """Whether nothing at all is wrong."""
-        return self._quiet
 
     @property
     def now(self) -> Mapping[str, SignalHealth]:
@@ -190,7 +185,7 @@ class HealthWatch(Stateful):
         if new_stretch:
             # How long a signal stood still is not known across a gap; what is frozen stays so.
             self._run[self._state != FROZEN] = 0
-        if self._quiet and np.count_nonzero(fresh) == len(fresh):
+        if self.quiet and np.count_nonzero(fresh) == len(fresh):
             same = unchanged(values, self._last)
             self._last = values.copy()
         else:
@@ -200,13 +195,13 @@ class HealthWatch(Stateful):
         low, high = self._limits
         out = (values < low) | (values > high)
         stuck = self._run >= self._frozen_after
-        if self._quiet and not np.count_nonzero(out | stuck):
+        if self.quiet and not np.count_nonzero(out | stuck):
             return changes
         return changes + self._judge(time, values, out, stuck & fresh)
 
     def _partly_fresh(self, values: Floats, fresh: Bools) -> Bools:
         """Count ticks without values; returns where a signal counts as unchanged."""
-        self._quiet = False
+        self.quiet = False
         self._age = np.where(fresh, 0, self._age + 1)
         gone = np.isnan(values) | (self._age > self._hold)
         self._gone = np.where(gone, self._gone + 1, 0)
@@ -241,7 +236,7 @@ class HealthWatch(Stateful):
             changes.append(self._change(k, state, since, self._detail(k, state, values[k])))
         if changes:
             self._set_limits()
-        self._quiet = not (self._state.any() or self._age.any() or self._outside.any())
+        self.quiet = not (self._state.any() or self._age.any() or self._outside.any())
         return changes
 
     def _change(self, column: int, state: HealthState, since: int, detail: str) -> HealthChange:
@@ -304,7 +299,7 @@ class HealthWatch(Stateful):
         self._unlike[signal] = (since, detail)
         if self._state[column] not in (OK, UNLIKE):
             return []
-        self._quiet = False
+        self.quiet = False
         change = self._change(column, "unlike", since, detail)
         return [change] if change.before == "ok" else []
 

@@ -88,12 +88,7 @@ class Intake(Stateful):
     @property
     def problems(self) -> Mapping[str, int]:
         """How often each kind of problem was met; the kinds are in ``docs/watching-rules.md``."""
-        return self._problems.counts
-
-    @property
-    def held(self) -> NDArray[np.int64]:
-        """By column: for how many ticks its last value was held."""
-        return self._ticker.held
+        return dict(self._problems.counts)
 
     def drain(self) -> tuple[Note, ...]:
         """What is new since the last call, as sentences to show."""

@@ -295,7 +295,7 @@ class Monitor(Stateful):
             pace=self._intake.pace,
         )
         self._since_gap = 0 if tick.new_stretch else self._since_gap + 1
-        dead = None if self._health.well else self._health.absent
+        dead = None if self._health.quiet else self._health.absent
         judgement = self._judge.judge(tick, dead, self._policy.factors)
         score, evidence = judgement.score, judgement.evidence
         for k, what in judgement.unlike:

@@ -462,7 +462,7 @@ def test_an_orderly_recording_gives_the_ticks_of_its_tick_source():
     alone = TickSource(table, plan(("x1",), every=3.0))
     (further,) = [chunk.values for chunk in alone.chunks() if len(chunk)]
     np.testing.assert_array_equal([tick.values[2:] for tick in ticks], further)
-    assert target.held.tolist() == [0, 0, MOST_HELD]
+    assert target._ticker.held.tolist() == [0, 0, MOST_HELD]
 
 
 # Anything at all

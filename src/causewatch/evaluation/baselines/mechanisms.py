@@ -13,7 +13,8 @@ from causewatch.evaluation.baselines.split import joined
 from causewatch.evaluation.baselines.ticks import StretchTicks, ticks_of
 from causewatch.evaluation.verdicts import Progress
 from causewatch.graph import CausalGraph
-from causewatch.model.learning import discoverer_of, guarded_signals, survey_of, take_moments
+from causewatch.model.learning import discoverer_of
+from causewatch.model.passes import guarded_signals, survey_of, take_moments
 from causewatch.preprocess import default_preprocessing
 
 __all__ = ["Mechanisms", "learn_mechanisms"]

@@ -13,7 +13,8 @@ from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.verdicts import Progress
 from causewatch.model.account import start_up_of
-from causewatch.model.learning import survey_of, usual_false_alarm_every
+from causewatch.model.learning import usual_false_alarm_every
+from causewatch.model.passes import survey_of
 from causewatch.model.watching import LEAST_TICKS
 from causewatch.preprocess import default_preprocessing
 
