@@ -1,4 +1,4 @@
-"""`AnomalyAlarms`: the alarms about evidence; the rules are told in `causewatch.monitor.policy`."""
+"""`AnomalyAlarms`: the alarms about evidence; `causewatch.monitor.policy` has the rules."""
 
 from __future__ import annotations
 

@@ -87,13 +87,13 @@ class Track:
 
     def see(self, level: Floats, raw: Floats) -> tuple[float, bool]:
         """Note this tick's evidence; the largest among members, and whether all were known."""
-        mine = level[self.member]
-        self.evidence[self.member] = np.fmax(self.evidence[self.member], mine)
+        levels = level[self.member]
+        self.evidence[self.member] = np.fmax(self.evidence[self.member], levels)
         self.raw[self.member] = np.fmax(self.raw[self.member], raw[self.member])
-        largest = float(np.fmax.reduce(mine))
+        largest = float(np.fmax.reduce(levels))
         if largest > self.peak:
             self.peak = largest
-        return largest, not np.isnan(mine).any()
+        return largest, not np.isnan(levels).any()
 
     def picture(self, names: Sequence[str], time: int) -> Alarm:
         """The alarm as of now."""
