@@ -12,6 +12,8 @@ from causewatch.monitor.stateful import Stateful
 
 
 class Inner(Stateful):
+    """A part of another object."""
+
     STATE = ("_count",)
 
     def __init__(self):
@@ -19,6 +21,8 @@ class Inner(Stateful):
 
 
 class Outer(Stateful):
+    """An object with a value of each kind."""
+
     STATE = ("columns", "_numbers", "_seen", "_names", "_on", "_since", "_inner")
 
     def __init__(self, columns=("a", "b")):
