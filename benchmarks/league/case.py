@@ -15,7 +15,7 @@ from causewatch.data.table import TimeTable
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.baselines.split import joined
 from causewatch.evaluation.comparison import Case
-from causewatch.model.learning import survey_of
+from causewatch.model.passes import survey_of
 from causewatch.preprocess import default_preprocessing
 
 __all__ = ["counted_from", "data_hash", "other_ticks", "slice_of", "without_events"]
@@ -54,7 +54,7 @@ def slice_of(recording: Recording, start: int, stop: int) -> Recording:
 def other_ticks(split: Split, factor: float) -> Split:
     """The same split with ticks of `factor` times the length, and a longest lag to match."""
     every = factor * split.every
-    survey, sample, _ = survey_of(joined(split.learn), "default", lambda what, share: None)
+    survey, sample = survey_of(joined(split.learn), lambda what, share: None)
     plan = default_preprocessing(survey, sample, every=every)
     return replace(split, every=every, max_lag=plan.max_lag)
 

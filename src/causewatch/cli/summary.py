@@ -59,13 +59,13 @@ def _watching(model: NormalModel) -> dict[str, Any]:
     from dataclasses import asdict
 
     watching, every = model.watching, model.preprocessing.every
-    limits, fared = watching.limits, watching.fared
+    limits, second = watching.limits, watching.second
     return {
         "detector": "published" if limits is None else "default",
         "false_alarm_every_s": None if limits is None else limits.false_alarm_every * every,
         "supported_s": None if limits is None else limits.supported * every,
         "guarded": list(watching.guarded),
-        "second_recording": None if fared is None else asdict(fared),
+        "second_recording": None if second is None else asdict(second),
     }
 
 
@@ -132,11 +132,11 @@ def print_model(model: NormalModel, out: Console) -> None:
 
 
 def _print_watching(model: NormalModel, out: Console) -> None:
-    """Limits, guards, and how a second recording fared."""
+    """Limits, guards, and how a second recording second."""
     from causewatch.data import format_duration
 
     watching, every = model.watching, model.preprocessing.every
-    limits, fared = watching.limits, watching.fared
+    limits, second = watching.limits, watching.second
     if limits is None:
         out.print("Limits     those of the published method, one for each link")
     else:
@@ -153,12 +153,12 @@ def _print_watching(model: NormalModel, out: Console) -> None:
             "Limits     above all that normal operation showed, by a margin: one false alarm in"
             f" {wanted} is aimed at, {rest}"
         )
-    if fared is not None:
-        alarms = "1 alarm" if fared.alarms == 1 else f"{fared.alarms} alarms"
+    if second is not None:
+        alarms = "1 alarm" if second.alarms == 1 else f"{second.alarms} alarms"
         out.print(
-            f"             second recording of {format_duration(fared.ticks * every)}: {alarms}"
-            f" under limits from the first, above them {fared.share:.2%} of the time;"
-            f" limits moved by a factor of {fared.factor:.2f}",
+            f"             second recording of {format_duration(second.ticks * every)}: {alarms}"
+            f" under limits from the first, above them {second.share:.2%} of the time;"
+            f" limits moved by a factor of {second.factor:.2f}",
             style="dim",
         )
     if watching.guarded:

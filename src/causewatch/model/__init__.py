@@ -1,7 +1,8 @@
 """The model of normal behaviour: learning it, saving and loading it."""
 
-from causewatch.model.learning import METHODS, PRESETS, LearnProgress, learn
+from causewatch.model.learning import METHODS, PRESETS, learn
 from causewatch.model.normal import Mechanism, NormalModel, Provenance
+from causewatch.model.passes import LearnProgress
 from causewatch.model.store import load
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -13,24 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data import Note, TableSource, Writing, format_duration, format_time, parse_span
-from causewatch.detectors import Limits
-from causewatch.discovery import LaggedMoments
 from causewatch.errors import listing, plural
 from causewatch.graph import CausalGraph
 from causewatch.model.assumptions import nonlinearity_findings, residual_findings
-from causewatch.model.fitting import causes_of, residuals_of
+from causewatch.model.fitting import Fit, causes_of, residuals_of
 from causewatch.model.normal import Mechanism, Provenance
-from causewatch.model.watching import Fared
+from causewatch.model.passes import TickPass
+from causewatch.model.watching import Watching
 from causewatch.preprocess import (
     Finding,
     Preprocessing,
     SurveyResult,
-    TickSource,
     enough_rows,
     quality_findings,
 )
 
-__all__ = ["Taken", "findings_of", "limit_findings", "provenance_of", "start_up_of"]
+__all__ = [
+    "files_of",
+    "findings_of",
+    "limit_findings",
+    "provenance_of",
+    "start_up_of",
+]
 
 Floats = NDArray[np.float64]
 
@@ -38,56 +42,46 @@ CURVE_TICKS = 2048
 """Ticks in which links are checked for being straight lines."""
 MOST_LEFT_OUT = 0.4
 """Share of a recording that may be left out as its start-up."""
+READER_WARNINGS = {
+    "possible_label": (
+        "A label among the signals is learnt as part of the plant.",
+        "Name it with --labels, or leave it out with --ignore.",
+    ),
+    "text_column": (
+        "A column of words cannot be a signal, even if it says on and off.",
+        "Write 1 and 0 instead if it matters, or --ignore it.",
+    ),
+    "late_rows": (
+        "A part of the recording was not used.",
+        "Sort the recording by time, oldest row first.",
+    ),
+}
+"""Meaning and remedy of what the reader notes that may spoil the result."""
 ODD_SHARE, ODD_FACTOR = 0.05, 1.5
 """A second recording above the limits for longer, or that moves them further, may not be normal."""
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What the pass over the ticks brought home.
-
-    Attributes
-    ----------
-    ticks
-        The ticks themselves, to be read again.
-    moments
-        Their lagged moments.
-    sample
-        Stretches of ticks, spread over the recording.
-    last
-        The last ticks, guarded signals included, for alarm limits and habits.
-    count, missing
-        How many ticks there are, and how many of their values are missing.
-    """
-
-    ticks: TickSource
-    moments: LaggedMoments
-    sample: list[Floats]
-    last: list[Floats]
-    count: int
-    missing: int
 
 
 def findings_of(
     source: TableSource,
     survey: SurveyResult,
     plan: Preprocessing,
-    taken: Taken,
-    graph: CausalGraph,
-    mechanisms: dict[str, Mechanism],
+    tick_pass: TickPass,
+    fit: Fit,
     alpha: float,
 ) -> list[Finding]:
     """Data quality and assumptions, most serious first."""
     findings = [_of_reading(note, survey.rows) for note in source.notes]
     findings += _repeated_files(source)
-    reach = round(taken.moments.reach * plan.every / source.interval)
+    moments = tick_pass.moments
+    reach = round(moments.reach * plan.every / source.interval)
     findings += quality_findings(survey, max_lag_rows=reach)
-    findings += _filling(plan, taken)
-    largest = max((len(one.coefficients) for one in mechanisms.values()), default=0)
+    findings += _filling(plan, tick_pass)
+    graph, mechanisms = fit.graph, fit.mechanisms
+    largest = max((len(mechanism.coefficients) for mechanism in mechanisms.values()), default=0)
     findings.append(
-        enough_rows(taken.moments.windows, len(plan.signals), plan.max_lag, largest, alpha=alpha)
+        enough_rows(moments.windows, len(plan.signals), plan.max_lag, largest, alpha=alpha)
     )
-    residuals, starts = residuals_of(graph, mechanisms, taken.sample, plan.max_lag)
+    residuals, starts = residuals_of(graph, mechanisms, tick_pass.sample, plan.max_lag)
     within_a_tick = any(link.lag == 0 for link in graph)
     findings += [
         finding
@@ -96,13 +90,13 @@ def findings_of(
         )
         if not (within_a_tick and finding.kind == "residual_shared")
     ]
-    findings += _nonlinearity(graph, mechanisms, taken.sample, plan.max_lag)
+    findings += _nonlinearity(graph, mechanisms, tick_pass.sample, plan.max_lag)
     order = {"problem": 0, "warning": 1, "info": 2}
     return sorted(findings, key=lambda finding: order[finding.severity])
 
 
 def start_up_of(survey: SurveyResult) -> Finding | None:
-    """The start-up that a recording begins with, told as left out."""
+    """The start-up that a recording begins with, as a finding that it was left out."""
     for finding in quality_findings(survey, max_lag_rows=1):
         if finding.kind == "startup" and finding.span is not None:
             begin, end = parse_span("..".join(finding.span)).bounds(survey.clock)
@@ -117,36 +111,35 @@ def start_up_of(survey: SurveyResult) -> Finding | None:
     return None
 
 
-def limit_findings(
-    limits: Limits, fared: Fared | None, aim: float, every: float, *, asked: bool
-) -> list[Finding]:
-    """What is to be said about the alarm limits."""
+def limit_findings(watching: Watching, aim: float, every: float, *, asked: bool) -> list[Finding]:
+    """Findings about the alarm limits."""
     findings = []
-    if aim > 1.01 * limits.supported:
-        taken = (
-            f" the limits are set for one in {format_duration(limits.false_alarm_every * every)}"
-        )
+    limits, second = watching.limits, watching.second
+    if limits is not None and aim > 1.01 * limits.supported:
+        supported = format_duration(limits.supported * every)
+        used = format_duration(limits.false_alarm_every * every)
         findings.append(
             Finding(
                 kind="false_alarm_every",
                 severity="warning" if asked else "info",
                 text=f"One false alarm in {format_duration(aim * every)}"
                 f" {'was asked for' if asked else 'is the aim'}, but the normal recording supports"
-                f" at most one in {format_duration(limits.supported * every)};{taken}.",
+                f" at most one in {supported}; the limits are set for one in {used}.",
                 meaning="The limits are extrapolated; false alarms may come more often.",
                 remedy="Give a longer recording, or a second one with --calibrate.",
             )
         )
-    if fared is not None:
-        odd = fared.share > ODD_SHARE or fared.factor > ODD_FACTOR
+    if second is not None:
+        lasted = format_duration(second.ticks * every)
+        odd = second.share > ODD_SHARE or second.factor > ODD_FACTOR
         findings.append(
             Finding(
                 kind="calibration",
                 severity="warning" if odd else "info",
-                text=f"In the second recording ({format_duration(fared.ticks * every)}) limits from"
-                f" the first one alone would have raised {plural(fared.alarms, 'alarm')} and been"
-                f" passed {fared.share:.1%} of the time; it moved them by a factor of"
-                f" {fared.factor:.2f}.",
+                text=f"In the second recording ({lasted}) limits from"
+                f" the first one alone would have raised {plural(second.alarms, 'alarm')} and been"
+                f" passed {second.share:.1%} of the time; it moved them by a factor of"
+                f" {second.factor:.2f}.",
                 meaning="Limits lie above what both recordings show; if the second one is not"
                 " normal, what is wrong in it will not be noticed."
                 if odd
@@ -159,21 +152,21 @@ def limit_findings(
     return findings
 
 
-def _filling(plan: Preprocessing, taken: Taken) -> list[Finding]:
+def _filling(plan: Preprocessing, tick_pass: TickPass) -> list[Finding]:
     """How many missing values were filled, and what is still missing."""
-    held = int(taken.ticks.held.sum())
-    if held == 0 and taken.missing == 0:
+    held, moments = int(tick_pass.ticks.held.sum()), tick_pass.moments
+    if held == 0 and tick_pass.missing == 0:
         return []
-    total = taken.count * len(plan.signals)
-    serious = taken.missing > 0.01 * total
+    total = tick_pass.count * len(plan.signals)
+    serious = tick_pass.missing > 0.01 * total
     return [
         Finding(
             kind="filled",
             severity="warning" if serious else "info",
             text=(
                 f"{held:,} of {total:,} tick values were missing and filled with the signal's last"
-                f" value (at most {plan.hold} ticks long); {taken.missing:,} stay missing, and"
-                f" {taken.moments.windows:,} windows of {taken.moments.reach + 1} ticks are whole."
+                f" value (at most {plan.hold} ticks long); {tick_pass.missing:,} stay missing, and"
+                f" {moments.windows:,} windows of {moments.reach + 1} ticks are whole."
             ),
             meaning="Windows with a missing value are left out of learning.",
             remedy="--ignore the signals that are missing most, or give a better recording."
@@ -185,31 +178,16 @@ def _filling(plan: Preprocessing, taken: Taken) -> list[Finding]:
 
 def _of_reading(note: Note, rows: int) -> Finding:
     """What the reader noted; what may spoil the result is a warning."""
-    if note.kind == "possible_label":
-        return Finding(
-            kind=note.kind,
-            severity="warning",
-            text=note.text,
-            meaning="A label among the signals is learnt as part of the plant.",
-            remedy="Name it with --labels, or leave it out with --ignore.",
-        )
-    if note.kind == "text_column":
-        return Finding(
-            kind=note.kind,
-            severity="warning",
-            text=note.text,
-            meaning="A column of words cannot be a signal, even if it says on and off.",
-            remedy="Write 1 and 0 instead if it matters, or --ignore it.",
-        )
-    if note.kind == "late_rows" and note.count > 0.01 * rows:
-        return Finding(
-            kind=note.kind,
-            severity="warning",
-            text=note.text,
-            meaning="A part of the recording was not used.",
-            remedy="Sort the recording by time, oldest row first.",
-        )
-    return Finding(kind=note.kind, severity="info", text=note.text, meaning="")
+    meaning, remedy = READER_WARNINGS.get(note.kind, ("", ""))
+    if note.kind == "late_rows" and note.count <= 0.01 * rows:
+        meaning = remedy = ""
+    return Finding(
+        kind=note.kind,
+        severity="warning" if meaning else "info",
+        text=note.text,
+        meaning=meaning,
+        remedy=remedy,
+    )
 
 
 def _repeated_files(source: TableSource) -> list[Finding]:
@@ -236,7 +214,7 @@ def _repeated_files(source: TableSource) -> list[Finding]:
 def provenance_of(
     source: TableSource,
     survey: SurveyResult,
-    taken: Taken,
+    tick_pass: TickPass,
     now: datetime,
     settings: dict[str, Any],
     writing: Writing | None,
@@ -244,18 +222,23 @@ def provenance_of(
     """Where a model comes from."""
     names = ("causewatch", "numpy", "scipy", "polars")
     return Provenance(
-        files=tuple(
-            {"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in source.files
-        ),
+        files=files_of(source),
         rows=survey.rows,
-        ticks=taken.count,
-        windows=taken.moments.windows,
+        ticks=tick_pass.count,
+        windows=tick_pass.moments.windows,
         first=format_time(survey.first, source.clock),
         last=format_time(survey.last, source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
         versions={name: version(name) for name in names} | {"python": platform.python_version()},
         settings=settings,
         writing=writing,
+    )
+
+
+def files_of(source: TableSource) -> tuple[dict[str, Any], ...]:
+    """The files that a recording comes from, for a provenance."""
+    return tuple(
+        {"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in source.files
     )
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from causewatch.data.spans import format_duration, format_tick
-from causewatch.errors import UnknownNameError, listing, plural
+from causewatch.errors import listing, plural
 from causewatch.preprocess.findings import Finding, number, percent
 
 __all__ = ["nonlinearity_findings", "residual_findings"]
@@ -97,19 +97,17 @@ def nonlinearity_findings(
     calm, _ = _calmed(np.asarray(residuals, dtype=float))
     place = {name: k for k, name in enumerate(signals)}
     tests = max(sum(len(causes) for causes in parents.values()), 1)
-    found = []
+    bends = []
     for target, causes in parents.items():
-        if target not in place:
-            raise UnknownNameError(target, "signal", signals)
         for source, values in causes:
             gain, p_value = _bend(calm[:, place[target]], np.asarray(values, dtype=float))
             if gain > CURVED and p_value < ALPHA / tests:
-                found.append((gain, source, target))
-    if not found:
+                bends.append((gain, source, target))
+    if not bends:
         return []
-    found.sort(reverse=True)
-    gain, source, target = found[0]
-    others = [f"{s} → {t} ({percent(g)})" for g, s, t in found[1:]]
+    bends.sort(reverse=True)
+    gain, source, target = bends[0]
+    others = [f"{s} → {t} ({percent(g)})" for g, s, t in bends[1:]]
     return [
         Finding(
             kind="nonlinear",
@@ -120,7 +118,7 @@ def nonlinearity_findings(
             meaning="The strength of such a link is an average over its range, and a test of "
             "linear partial correlation may miss other links of this kind.",
             remedy="Learn again with --test rank, or --test knn (slow), and compare the links.",
-            signals=tuple(dict.fromkeys(name for _, s, t in found for name in (t, s))),
+            signals=tuple(dict.fromkeys(name for _, s, t in bends for name in (t, s))),
         )
     ]
 
@@ -128,16 +126,16 @@ def nonlinearity_findings(
 def _memory(
     signals: Sequence[str], calm: Floats, stretch: NDArray[np.intp], interval: float
 ) -> list[Finding]:
-    found = []
+    lasting = []
     for k, name in enumerate(signals):
         lag, value, p_value = _autocorrelation(calm[:, k], stretch)
         if abs(value) > MEMORY and p_value < ALPHA / len(signals):
-            found.append((abs(value), value, lag, name))
-    if not found:
+            lasting.append((abs(value), value, lag, name))
+    if not lasting:
         return []
-    found.sort(reverse=True)
-    _, value, lag, name = found[0]
-    others = [f"{other} ({v:.2f})" for _, v, _, other in found[1:]]
+    lasting.sort(reverse=True)
+    _, value, lag, name = lasting[0]
+    others = [f"{other} ({v:.2f})" for _, v, _, other in lasting[1:]]
     return [
         Finding(
             kind="residual_memory",
@@ -148,7 +146,7 @@ def _memory(
             meaning="The mechanism remembers more than the lags allow; links may be too weak, "
             "and the p-values of links too small.",
             remedy="Learn again with a larger --max-lag, or with a longer --every.",
-            signals=tuple(name for *_, name in found),
+            signals=tuple(name for *_, name in lasting),
         )
     ]
 
@@ -191,13 +189,13 @@ def _shared(signals: Sequence[str], calm: Floats, every: float, interval: float)
 
 
 def _tails(signals: Sequence[str], wild: Floats) -> list[Finding]:
-    found = sorted(
+    heavy = sorted(
         ((float(share), name) for share, name in zip(wild, signals, strict=True)), reverse=True
     )
-    found = [(share, name) for share, name in found if share > WILD_SHARE]
-    if not found:
+    heavy = [(share, name) for share, name in heavy if share > WILD_SHARE]
+    if not heavy:
         return []
-    shown = [f"{name} ({percent(share)})" for share, name in found]
+    shown = [f"{name} ({percent(share)})" for share, name in heavy]
     return [
         Finding(
             kind="residual_tails",
@@ -206,7 +204,7 @@ def _tails(signals: Sequence[str], wild: Floats) -> list[Finding]:
             f"expects are frequent in {listing(shown, most=5)}.",
             meaning="The noise is not normal, or rare events belong to normal operation; limits "
             "are taken from the data and allow for it.",
-            signals=tuple(name for _, name in found),
+            signals=tuple(name for _, name in heavy),
         )
     ]
 

@@ -72,24 +72,22 @@ class Comparison:
 def compare(old: NormalModel, new: NormalModel, held: Sequence[Floats]) -> Comparison:
     """Both models on the same stretches of ticks."""
     assert new.watching.limits is not None
-    scores = _scores(old, held)[0], _scores(new, held)[0]
-    alarms = [count_alarms(one, MERGE) for one in scores]
+    scores_before, scores_after = _scores(old, held)[0], _scores(new, held)[0]
     before, after = _errors(old, held), _errors(new, held)
     known = (before > 0) & (after > 0)
     growth = float(np.mean(np.log(after[known] / before[known]))) if known.any() else 0.0
-    links = set(old.graph), set(new.graph)
     return Comparison(
         ticks=sum(map(len, held)),
         error_before=dict(zip(old.signals, before.tolist(), strict=True)),
         error_after=dict(zip(new.signals, after.tolist(), strict=True)),
         growth=growth,
-        above_before=float(np.mean(scores[0] > 1.0)),
-        above_after=float(np.mean(scores[1] > 1.0)),
-        alarms_before=alarms[0],
-        alarms_after=alarms[1],
-        alarms_expected=len(scores[1]) / new.watching.limits.false_alarm_every,
-        gained=tuple(link for link in new.graph if link not in links[0]),
-        lost=tuple(link for link in old.graph if link not in links[1]),
+        above_before=float(np.mean(scores_before > 1.0)),
+        above_after=float(np.mean(scores_after > 1.0)),
+        alarms_before=count_alarms(scores_before, MERGE),
+        alarms_after=count_alarms(scores_after, MERGE),
+        alarms_expected=len(scores_after) / new.watching.limits.false_alarm_every,
+        gained=tuple(link for link in new.graph if link not in old.graph),
+        lost=tuple(link for link in old.graph if link not in new.graph),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +14,35 @@ from causewatch.graph import CausalGraph
 from causewatch.kernels.regression import fit_from_covariance, fit_from_rows, lagged_columns
 from causewatch.model.normal import Mechanism
 
-__all__ = ["causes_of", "fit_as_published", "fit_mechanisms", "residuals_of"]
+__all__ = ["Fit", "causes_of", "fit_as_published", "fit_mechanisms", "residuals_of"]
 
 Floats = NDArray[np.float64]
 
 TRAINING_SHARE = 0.7
 """Part of the recording on which the published scripts fit the normal coefficients."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Links and mechanisms learnt from ticks.
+
+    Attributes
+    ----------
+    graph
+        Which signals cause which others.
+    mechanisms
+        By signal: the regression on its causes.
+    centre, scale
+        Mean and standard deviation of each signal.
+    spread
+        Standard deviation of what each mechanism leaves, never nothing.
+    """
+
+    graph: CausalGraph
+    mechanisms: dict[str, Mechanism]
+    centre: dict[str, float]
+    scale: dict[str, float]
+    spread: Floats
 
 
 def fit_mechanisms(graph: CausalGraph, moments: LaggedMoments) -> dict[str, Mechanism]:

@@ -131,15 +131,15 @@ def _given_stages(
     graph: CausalGraph, groups: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
     left = dict.fromkeys(graph.signals)
-    found: dict[str, list[str]] = {}
+    staged: dict[str, list[str]] = {}
     for group, names in groups.items():
         for name in names:
             if name in left:
                 del left[name]
-                found.setdefault(group, []).append(name)
+                staged.setdefault(group, []).append(name)
     if left:
-        found[OTHER] = [*found.pop(OTHER, []), *left]
-    return {group: tuple(names) for group, names in found.items()}
+        staged[OTHER] = [*staged.pop(OTHER, []), *left]
+    return {group: tuple(names) for group, names in staged.items()}
 
 
 def _communities(graph: CausalGraph, weight: Floats) -> dict[str, tuple[str, ...]]:
@@ -151,9 +151,9 @@ def _communities(graph: CausalGraph, weight: Floats) -> dict[str, tuple[str, ...
     network.add_weighted_edges_from(
         (int(i), int(j), float(near[i, j])) for i, j in np.argwhere(np.triu(near) > 0)
     )
-    found = [sorted(part) for part in nx.community.louvain_communities(network, seed=0)]
-    parts = [part for part in found if len(part) >= SMALL_COMMUNITY]
-    rest = sorted(i for part in found if len(part) < SMALL_COMMUNITY for i in part)
+    communities = [sorted(part) for part in nx.community.louvain_communities(network, seed=0)]
+    parts = [part for part in communities if len(part) >= SMALL_COMMUNITY]
+    rest = sorted(i for part in communities if len(part) < SMALL_COMMUNITY for i in part)
 
     between = np.array([[weight[np.ix_(a, b)].sum() for b in parts] for a in parts])
     out: dict[str, tuple[str, ...]] = {}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -25,45 +25,50 @@ from numpy.typing import NDArray
 
 from causewatch.data import (
     TableSource,
-    TimeTable,
     Without,
     format_tick,
     open_together,
     parse_duration,
     parse_span,
+    read_table,
 )
 from causewatch.detectors import DetectorSettings, GuardRanges, habits_of, published_limits
 from causewatch.detectors.equations import LEAST_SPREAD
 from causewatch.discovery import (
     TESTS,
+    Constraints,
     Discoverer,
     Granger,
     Knowledge,
-    LaggedMoments,
     Pcmci,
     TestName,
     load_knowledge,
 )
 from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
 from causewatch.model.account import (
-    Taken,
     findings_of,
     limit_findings,
     provenance_of,
     start_up_of,
 )
-from causewatch.model.fitting import fit_as_published, fit_mechanisms
+from causewatch.model.fitting import Fit, fit_as_published, fit_mechanisms
 from causewatch.model.layout import positions
-from causewatch.model.normal import Mechanism, NormalModel, kept_moments
+from causewatch.model.normal import NormalModel, kept_moments
+from causewatch.model.passes import (
+    LearnProgress,
+    TickPass,
+    guarded_signals,
+    last_ticks,
+    most_ticks,
+    ranges_of,
+    survey_of,
+    take_moments,
+)
 from causewatch.model.watching import Watching, prepare
 from causewatch.preprocess import (
-    BlockSample,
     Finding,
-    LastRows,
     Preprocessing,
-    Survey,
     SurveyResult,
-    TickSource,
     default_preprocessing,
     paper_preprocessing,
 )
@@ -71,13 +76,11 @@ from causewatch.preprocess import (
 __all__ = [
     "METHODS",
     "PRESETS",
-    "LearnProgress",
     "discoverer_of",
-    "guarded_signals",
+    "fit_links",
     "learn",
     "least_lag",
-    "survey_of",
-    "take_moments",
+    "limits_from",
     "usual_false_alarm_every",
 ]
 
@@ -93,11 +96,6 @@ KNN_ALPHA = 0.01  # a p-value from shuffles as small as the default would take t
 PAPER_ALPHA = 0.05
 PARENTS_ALPHA = 0.2
 """Level of PCMCI's first stage: generous, so that no true parent is lost (ADR 0007)."""
-CALIBRATION_TICKS = 500_000
-CALIBRATION_VALUES = 16_000_000
-"""At most so many of the last ticks, and values in them, decide the alarm limits. Too few of them
-are no matter of detail: an oil well's limits from the last two thirds of its 141,000 ticks cover a
-third of each event, those from all of them cover it whole."""
 FALSE_ALARM_EVERY = 86_400.0
 """Seconds between two false alarms where times are known; else half of the recording."""
 FALSE_ALARM_TICKS = 1000
@@ -108,8 +106,6 @@ MOST_EXTRAPOLATED = 10.0
 """Limits are set for a time of at most so many times the length of the normal recording."""
 GAP = 5.0
 """A new stretch begins after so many intervals without a row."""
-LearnProgress = Callable[[str, float | None], None]
-"""Told what is being done, and the share of it that is done (None: not known)."""
 
 
 def learn(
@@ -203,17 +199,18 @@ def learn(
     if writing is not None and second is not None and second.writing is not None:
         writing = replace(writing, guessed=writing.guessed and second.writing.guessed)
 
-    survey, sample, whole = survey_of(source, preset, tell)
+    table = read_table(source) if preset == "paper" else None
+    source = source if table is None else table
+    survey, sample = survey_of(source, tell)
     # The times of several files that each count from zero do not tell them apart.
     apart = source.clock != "elapsed" or len(source.files) <= 1
     start_up = start_up_of(survey) if apart and preset != "paper" and not keep_start_up else None
     if start_up is not None:
         source = Without(source, [parse_span("..".join(start_up.span or ()))])
-        survey, sample, whole = survey_of(source, preset, tell)
+        survey, sample = survey_of(source, tell)
     log.info("read %d rows in %d stretches", survey.rows, survey.stretches)
-    if whole is not None:
-        plan = paper_preprocessing(whole, every=every, max_lag=max_lag)
-        source = whole
+    if table is not None:
+        plan = paper_preprocessing(table, every=every, max_lag=max_lag)
     else:
         plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
     log.info("%d of %d signals kept", len(plan.signals), len(source.signals))
@@ -224,46 +221,30 @@ def learn(
     )
 
     guarded = guarded_signals(survey, plan)
-    taken = take_moments(source, plan, guarded, survey.rows, tell)
-    log.info("%d ticks, %d whole windows", taken.count, taken.moments.windows)
-    graph = discoverer.discover(
-        taken.ticks,
-        taken.moments,
-        constraints=constraints,
-        progress=lambda share: tell("finding causes", share),
-    )
-    log.info("%d links", len(graph))
-    tell("fitting mechanisms", None)
-    if preset == "paper":
-        mechanisms = fit_as_published(graph, taken.sample)
-    else:
-        mechanisms = fit_mechanisms(graph, taken.moments)
-    means = taken.moments.means()[0]
-    spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
-    groups = known.groups_for(plan.signals)
+    tick_pass = take_moments(source, plan, guarded, survey.rows, tell)
+    log.info("%d ticks, %d whole windows", tick_pass.count, tick_pass.moments.windows)
+    fit = fit_links(tick_pass, plan, discoverer, constraints, preset, tell)
     tell("checking assumptions", None)
-    findings = findings_of(
-        source, survey, plan, taken, graph, mechanisms, _alpha(preset, test, alpha)
-    )
+    findings = findings_of(source, survey, plan, tick_pass, fit, _alpha(preset, test, alpha))
     if start_up is not None:
         findings.insert(0, start_up)
     lines = NormalModel(
         preset=preset,
         preprocessing=plan,
-        graph=graph,
-        mechanisms=mechanisms,
-        centre=dict(zip(plan.signals, means.tolist(), strict=True)),
-        scale=dict(zip(plan.signals, spreads.tolist(), strict=True)),
+        graph=fit.graph,
+        mechanisms=fit.mechanisms,
+        centre=fit.centre,
+        scale=fit.scale,
         interval=source.interval,
         clock=source.clock,
         knowledge=known,
         report=tuple(findings),
-        positions=positions(graph, groups),
-        watching=_bare_watching(source, survey, plan, guarded, taken, mechanisms, spreads),
+        positions=positions(fit.graph, known.groups_for(plan.signals)),
+        watching=_bare_watching(source, survey, plan, guarded, tick_pass, fit.spread),
         provenance=provenance_of(
             source,
             survey,
-            taken,
+            tick_pass,
             now or datetime.now(UTC),
             {
                 "preset": preset,
@@ -279,10 +260,10 @@ def learn(
             },
             writing,
         ),
-        moments=kept_moments(taken.moments) if preset == "default" else None,
+        moments=kept_moments(tick_pass.moments) if preset == "default" else None,
     )
     tell("learning alarm limits", None)
-    ticks = [rows[:, : len(plan.signals)] for rows in taken.last]
+    ticks = [rows[:, : len(plan.signals)] for rows in tick_pass.last]
     if preset == "paper":
         limits = published_limits(np.concatenate(ticks), lines.equations)
         return replace(lines, watching=replace(lines.watching, published=limits))
@@ -304,10 +285,7 @@ def _with_limits(
         for name in plan.signals:
             if name not in second.signals:
                 raise UnknownNameError(name, "signal in the --calibrate recording", second.signals)
-        last = LastRows(_most_ticks(len(plan.signals)))
-        for chunk in TickSource(second, plan).chunks():
-            last.update(chunk)
-        apart = last.stretches()
+        apart = last_ticks(second, plan, most_ticks(len(plan.signals)))
         if not any(len(rows) > plan.max_lag for rows in apart):
             msg = "--calibrate: the second recording is too short to learn alarm limits from."
             raise NotEnoughDataError(msg)
@@ -315,27 +293,44 @@ def _with_limits(
     usual = usual_false_alarm_every(plan.every, length, times=model.clock != "rows")
     wanted = usual if false_alarm_every is None else false_alarm_every
     aim, most = wanted / plan.every, MOST_EXTRAPOLATED * length
-    equations, limits, fared = prepare(
-        model.equations,
+    watching = limits_from(
+        model,
         ticks,
         apart,
-        centre=np.array([model.centre[name] for name in plan.signals]),
-        scale=np.array([max(model.scale[name], 1e-300) for name in plan.signals]),
         false_alarm_every=max(2.0, min(aim, most)),
         usual_every=max(2.0, min(usual / plan.every, most)),
         settings=settings,
-        progress=lambda share: tell("learning alarm limits", share),
+        tell=tell,
     )
-    watching = replace(
-        model.watching,
-        limits=limits,
-        spread=equations.spread,
-        fared=fared,
-    )
-    added = limit_findings(limits, fared, aim, plan.every, asked=false_alarm_every is not None)
+    added = limit_findings(watching, aim, plan.every, asked=false_alarm_every is not None)
     if false_alarm_every is None and model.clock != "rows" and wanted > 1.01 * FALSE_ALARM_EVERY:
         added.insert(0, _longer_than_a_day(model, wanted))
     return replace(model, watching=watching, report=(*model.report, *added))
+
+
+def limits_from(
+    model: NormalModel,
+    ticks: Sequence[Floats],
+    apart: Sequence[Floats],
+    *,
+    false_alarm_every: float,
+    usual_every: float | None,
+    settings: DetectorSettings | None,
+    tell: LearnProgress,
+) -> Watching:
+    """What watching with a model needs, with limits from normal ticks; see `prepare`."""
+    equations, limits, second = prepare(
+        model.equations,
+        ticks,
+        apart,
+        centre=np.array([model.centre[name] for name in model.signals]),
+        scale=np.array([max(model.scale[name], 1e-300) for name in model.signals]),
+        false_alarm_every=false_alarm_every,
+        usual_every=usual_every,
+        settings=settings,
+        progress=lambda share: tell("learning alarm limits", share),
+    )
+    return replace(model.watching, limits=limits, spread=equations.spread, second=second)
 
 
 def usual_false_alarm_every(every: float, ticks: int, *, times: bool = True) -> float:
@@ -357,7 +352,7 @@ def usual_false_alarm_every(every: float, ticks: int, *, times: bool = True) -> 
 
 
 def _longer_than_a_day(model: NormalModel, wanted: float) -> Finding:
-    """Said where ticks are so long that a false alarm a day would be one in a few ticks."""
+    """The finding that ticks are so long that a day is only a few of them."""
     ticks = FALSE_ALARM_EVERY / model.preprocessing.every
     return Finding(
         kind="false_alarm_every",
@@ -393,7 +388,7 @@ def discoverer_of(
         raise UnknownNameError(method, "method", METHODS)
     if test not in TESTS:
         raise UnknownNameError(test, "independence test", TESTS)
-    name: TestName = next(one for one in TESTS if one == test)
+    name: TestName = next(known for known in TESTS if known == test)
     return Pcmci(
         alpha=level,
         parents_alpha=None if preset == "paper" or test == "knn" else max(level, PARENTS_ALPHA),
@@ -410,49 +405,37 @@ def least_lag(discoverer: Discoverer) -> int:
     return discoverer.min_lag if isinstance(discoverer, Pcmci) else 1
 
 
-def survey_of(
-    source: TableSource, preset: str, tell: LearnProgress
-) -> tuple[SurveyResult, list[Floats], TimeTable | None]:
-    """First pass: the survey, a sample of rows, and for `paper` all rows."""
-    survey = Survey(source.signals, source.interval, source.clock)
-    sample = BlockSample(len(source.signals))
-    chunks: list[TimeTable] = []
-    rows = 0
-    for chunk in source.chunks():
-        survey.update(chunk)
-        sample.update(chunk)
-        if preset == "paper":
-            chunks.append(chunk)
-        rows += len(chunk)
-        tell(f"reading: {rows:,} rows", None)
-    whole = _joined(chunks, source) if preset == "paper" else None
-    return survey.finish(), sample.stretches(), whole
-
-
-def _joined(chunks: list[TimeTable], source: TableSource) -> TimeTable:
-    sizes = np.cumsum([0] + [len(chunk) for chunk in chunks])
-    return TimeTable(
-        signals=tuple(source.signals),
-        values=np.concatenate([chunk.values for chunk in chunks]),
-        time=np.concatenate([chunk.time for chunk in chunks]),
-        starts=np.concatenate(
-            [chunk.starts + size for chunk, size in zip(chunks, sizes, strict=False)]
-        ),
-        interval=source.interval,
-        clock=source.clock,
-        files=source.files,
-        notes=source.notes,
+def fit_links(
+    tick_pass: TickPass,
+    plan: Preprocessing,
+    discoverer: Discoverer,
+    constraints: Constraints,
+    preset: str,
+    tell: LearnProgress,
+) -> Fit:
+    """The links that a discoverer finds in ticks, and the mechanisms that follow from them."""
+    graph = discoverer.discover(
+        tick_pass.ticks,
+        tick_pass.moments,
+        constraints=constraints,
+        progress=lambda share: tell("finding causes", share),
     )
-
-
-def _most_ticks(columns: int) -> int:
-    return min(CALIBRATION_TICKS, CALIBRATION_VALUES // max(1, columns))
-
-
-def guarded_signals(survey: SurveyResult, plan: Preprocessing) -> tuple[str, ...]:
-    """Signals without a mechanism whose range can be watched."""
-    known = {one.name for one in survey.signals if one.count > 0}
-    return tuple(name for name in plan.dropped if name in known)
+    log.info("%d links", len(graph))
+    tell("fitting mechanisms", None)
+    if preset == "paper":
+        mechanisms = fit_as_published(graph, tick_pass.sample)
+    else:
+        mechanisms = fit_mechanisms(graph, tick_pass.moments)
+    means = tick_pass.moments.means()[0]
+    spreads = np.sqrt(tick_pass.moments.covariance().diagonal()[: len(plan.signals)])
+    left = np.array([mechanisms[name].spread for name in plan.signals])
+    return Fit(
+        graph,
+        mechanisms,
+        centre=dict(zip(plan.signals, means.tolist(), strict=True)),
+        scale=dict(zip(plan.signals, spreads.tolist(), strict=True)),
+        spread=np.maximum(left, np.maximum(LEAST_SPREAD * spreads, 1e-300)),
+    )
 
 
 def _bare_watching(
@@ -460,66 +443,16 @@ def _bare_watching(
     survey: SurveyResult,
     plan: Preprocessing,
     guarded: tuple[str, ...],
-    taken: Taken,
-    mechanisms: Mapping[str, Mechanism],
-    spreads: Floats,
+    tick_pass: TickPass,
+    spread: Floats,
 ) -> Watching:
     """What watching needs, as far as it does not depend on the detector."""
-    whole = {one.name: one for one in survey.signals}
-    first = {whole[name].digest: place for place, name in enumerate(plan.signals)}
-    spread = np.array([mechanisms[name].spread for name in plan.signals])
-    least = np.maximum(LEAST_SPREAD * spreads, 1e-300)
     return Watching(
         limits=None,
         published=None,
-        spread=np.maximum(spread, least),
+        spread=spread,
         guarded=guarded,
-        ranges=GuardRanges(
-            low=np.array([whole[name].low for name in guarded], dtype=np.float64),
-            high=np.array([whole[name].high for name in guarded], dtype=np.float64),
-            twin=np.array([first.get(whole[name].digest, -1) for name in guarded], dtype=np.int64),
-        ),
-        habits=habits_of(taken.last, survey.rows / max(1, taken.count)),
+        ranges=GuardRanges(*ranges_of(survey, plan.signals, guarded)),
+        habits=habits_of(tick_pass.last, survey.rows / max(1, tick_pass.count)),
         gap=GAP * source.interval,
     )
-
-
-def take_moments(
-    source: TableSource,
-    plan: Preprocessing,
-    guarded: tuple[str, ...],
-    rows: int,
-    tell: LearnProgress,
-) -> Taken:
-    """Second pass: ticks and their lagged moments."""
-    number = len(plan.signals)
-    ticks = TickSource(source, plan)
-    # Guarded signals come along, but no moments are taken of them.
-    wide = TickSource(source, replace(plan, signals=(*plan.signals, *guarded)))
-    moments = LaggedMoments(plan.signals, max_lag=plan.max_lag)
-    whole = plan.step is not None  # the published fit needs every tick
-    sample = BlockSample(number, most=1 << 40 if whole else 16)
-    last = LastRows(1 << 62 if whole else _most_ticks(number + len(guarded)))
-    expected = max(1.0, rows * source.interval / plan.every)
-    count = missing = 0
-    for chunk in wide.chunks():
-        last.update(chunk)
-        narrow = replace(chunk, signals=plan.signals, values=chunk.values[:, :number])
-        for piece in narrow.stretches():
-            if not (narrow.continues and piece.start == 0):
-                moments.new_stretch()
-            moments.update(narrow.values[piece])
-        sample.update(narrow)
-        count += len(narrow)
-        missing += int(np.isnan(narrow.values).sum())
-        tell("taking moments", min(1.0, count / expected))
-    ticks.held = wide.held[:number]
-    if moments.windows == 0:
-        tick = format_tick(plan.every, source.interval)
-        msg = (
-            f"No {moments.reach + 1} ticks in a row are free of gaps and missing values"
-            f" ({count:,} ticks of {tick}, {missing:,} missing values); give a longer"
-            " recording, a shorter --max-lag, or --ignore the signals that are mostly missing."
-        )
-        raise NotEnoughDataError(msg)
-    return Taken(ticks, moments, sample.stretches(), last.stretches(), count, missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from causewatch.archive import pack_archive, read_archive
 from causewatch.data import Writing
@@ -19,7 +20,17 @@ from causewatch.errors import CausewatchError, ModelFileError, shorten
 from causewatch.files import write_atomically
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.model.normal import Mechanism, NormalModel, Provenance
-from causewatch.model.store_watching import read_watching, watching_arrays, watching_content
+from causewatch.model.store_watching import (
+    Count,
+    Finite,
+    Name,
+    Positive,
+    Strict,
+    WatchingContent,
+    read_watching,
+    watching_arrays,
+    watching_content,
+)
 from causewatch.preprocess import Finding, Preprocessing
 
 __all__ = ["load", "pack", "save", "unpack"]
@@ -28,17 +39,8 @@ KIND, VERSION = "model", 5
 OLDEST = 5
 """Models of earlier formats hold the limits of another detector."""
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
-Name = Annotated[str, Field(min_length=1, max_length=10_000)]
 
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Preprocessing(_Strict):
+class _Preprocessing(Strict):
     signals: Annotated[list[Name], Field(min_length=1)]
     dropped: dict[str, str]
     every: Positive
@@ -49,23 +51,13 @@ class _Preprocessing(_Strict):
     columns: Annotated[list[Name], Field(min_length=1)]
 
 
-class _Finding(_Strict):
-    kind: str
-    severity: Literal["info", "warning", "problem"]
-    text: str
-    meaning: str
-    remedy: str
-    signals: list[str]
-    span: list[str] | None
-
-
-class _File(_Strict):
+class _File(Strict):
     name: str
     sha256: str
     rows: Count
 
 
-class _Settings(_Strict):
+class _Settings(Strict):
     preset: str
     method: str
     test: str
@@ -78,41 +70,7 @@ class _Settings(_Strict):
     false_alarm_every: Finite | None
 
 
-class _Limits(_Strict):
-    moving: Annotated[float, Field(ge=0, allow_inf_nan=False)]
-    false_alarm_every: Positive
-    supported: Positive
-    settings: dict[str, Any]
-
-
-class _Fared(_Strict):
-    ticks: Count
-    alarms: Count
-    share: Finite
-    factor: Finite
-
-
-class _Watching(_Strict):
-    limits: _Limits | None
-    published: bool
-    guarded: list[Name]
-    gap: Positive
-    ticks: Count
-    rows_per_tick: Positive
-    fared: _Fared | None
-    factor: Positive
-
-
-class _Writing(_Strict):
-    time: Name | None
-    time_format: Name | None
-    separator: Name | None
-    decimal: Name | None
-    guessed: bool
-    date_sign: Name | None = None
-
-
-class _Provenance(_Strict):
+class _Provenance(Strict):
     files: list[_File]
     rows: Count
     ticks: Count
@@ -122,23 +80,23 @@ class _Provenance(_Strict):
     created: str
     versions: dict[str, str]
     settings: _Settings
-    writing: _Writing | None = None
+    writing: Writing | None = None
 
 
-class _Moments(_Strict):
+class _Moments(Strict):
     windows: Count
     open: bool
     started: bool
 
 
-class _Content(_Strict):
+class _Content(Strict):
     preset: Literal["default", "paper"]
     preprocessing: _Preprocessing
     interval: Positive
     clock: Literal["naive", "utc", "elapsed", "rows"]
     knowledge: dict[str, Any]
-    report: list[_Finding]
-    watching: _Watching
+    report: tuple[Finding, ...]
+    watching: WatchingContent
     provenance: _Provenance
     moments: _Moments | None = None
 
@@ -171,9 +129,9 @@ def pack(model: NormalModel) -> bytes:
         "value": np.array([model.graph[link].value for link in links]),
         "p_value": np.array([model.graph[link].p_value for link in links]),
         "coefficient": np.array([model.mechanisms[k.target].coefficients[k] for k in links]),
-        "intercept": np.array([one.intercept for one in mechanisms]),
-        "spread": np.array([one.spread for one in mechanisms]),
-        "explained": np.array([one.explained for one in mechanisms]),
+        "intercept": np.array([mechanism.intercept for mechanism in mechanisms]),
+        "spread": np.array([mechanism.spread for mechanism in mechanisms]),
+        "explained": np.array([mechanism.explained for mechanism in mechanisms]),
         "centre": np.array([model.centre[name] for name in model.signals]),
         "scale": np.array([model.scale[name] for name in model.signals]),
         "positions": np.array([model.positions[name] for name in model.signals]),
@@ -206,7 +164,8 @@ def _read(source: str | os.PathLike[str] | bytes, name: str) -> NormalModel:
         " 'causewatch learn'",
     )
     try:
-        checked = _Content.model_validate(content)
+        # As JSON, in which what is a tuple here may strictly be a list.
+        checked = _Content.model_validate_json(json.dumps(content))
         _check_arrays(arrays, checked.preprocessing)
         return _build(checked, arrays)
     except ValidationError as error:
@@ -217,12 +176,6 @@ def _read(source: str | os.PathLike[str] | bytes, name: str) -> NormalModel:
         reason = str(error)
     msg = f"{name!r} is not a usable model ({shorten(reason, 120)})."
     raise ModelFileError(msg)
-
-
-def _origin(written: _Provenance) -> Provenance:
-    plain = written.model_dump()
-    writing = None if plain["writing"] is None else Writing(**plain["writing"])
-    return Provenance(**(plain | {"files": tuple(plain["files"]), "writing": writing}))
 
 
 def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> None:
@@ -302,12 +255,18 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
         interval=content.interval,
         clock=content.clock,
         knowledge=Knowledge.from_dict(content.knowledge),
-        report=tuple(Finding.from_dict(one.model_dump()) for one in content.report),
-        watching=read_watching(content.watching.model_dump(), arrays, len(names), len(links)),
+        report=content.report,
+        watching=read_watching(content.watching, arrays, len(names), len(links)),
         positions={
             name: (x, y) for name, (x, y) in zip(names, arrays["positions"].tolist(), strict=True)
         },
-        provenance=_origin(content.provenance),
+        provenance=Provenance(
+            **dict(content.provenance)
+            | {
+                "files": tuple(file.model_dump() for file in content.provenance.files),
+                "settings": content.provenance.settings.model_dump(),
+            }
+        ),
         moments=_moments(content, arrays),
     )
 

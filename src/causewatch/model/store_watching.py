@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 
 from causewatch.detectors import DetectorSettings, GuardRanges, Limits, NormalHabits
-from causewatch.model.watching import Fared, Watching
+from causewatch.model.watching import SecondRecording, Watching
 
-__all__ = ["read_watching", "watching_arrays", "watching_content"]
+__all__ = [
+    "Count",
+    "Finite",
+    "Name",
+    "Positive",
+    "Strict",
+    "WatchingContent",
+    "read_watching",
+    "watching_arrays",
+    "watching_content",
+]
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -20,6 +31,40 @@ HABITS = ("low", "high", "longest_still", "still", "longest_missing", "missing")
 LIMITS = ("statistics", "links", "centre", "scale", "low", "high")
 MOST_TICKS = 100_000
 """Kept for re-estimating links at most: a forged file must not fill the memory."""
+
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+Name = Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+class Strict(BaseModel):
+    """A part of a file that holds these fields, of these types, and no others."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class LimitsContent(Strict):
+    """The numbers of limits; the arrays are beside them."""
+
+    moving: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    false_alarm_every: Positive
+    supported: Positive
+    settings: dict[str, Any]
+
+
+class WatchingContent(Strict):
+    """What watching needs, without the arrays."""
+
+    limits: LimitsContent | None
+    published: bool
+    guarded: list[Name]
+    gap: Positive
+    ticks: Count
+    rows_per_tick: Positive
+    fared: SecondRecording | None
+    factor: Positive
 
 
 def watching_content(watching: Watching) -> dict[str, Any]:
@@ -39,7 +84,7 @@ def watching_content(watching: Watching) -> dict[str, Any]:
         "gap": watching.gap,
         "ticks": watching.habits.ticks,
         "rows_per_tick": watching.habits.rows_per_tick,
-        "fared": None if watching.fared is None else asdict(watching.fared),
+        "fared": None if watching.second is None else asdict(watching.second),
         "factor": watching.factor,
     }
 
@@ -60,11 +105,10 @@ def watching_arrays(watching: Watching) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: int) -> Watching:
+def read_watching(content: WatchingContent, arrays: Arrays, signals: int, links: int) -> Watching:
     """The part of a model that `watching_content` and `watching_arrays` wrote, checked."""
-    guarded = tuple(content["guarded"])
+    guarded, written = tuple(content.guarded), content.limits
     columns = signals + len(guarded)
-    written = content["limits"]
     shapes: dict[str, tuple[int, ...]] = {
         "watch_spread": (signals,),
         "guard_low": (len(guarded),),
@@ -74,11 +118,11 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
     }
     settings = None
     if written is not None:
-        settings = _settings(written["settings"])
+        settings = _settings(written.settings)
         rows = len(settings.means) + len(settings.squares) + 1
         shapes |= {"limit_statistics": (rows, signals), "limit_links": (links,)}
         shapes |= {f"limit_{name}": (signals,) for name in ("centre", "scale", "low", "high")}
-    if content["published"]:
+    if content.published:
         shapes["limit_published"] = (links,)
     for name, shape in shapes.items():
         array = arrays[name]
@@ -93,31 +137,31 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
     if len(twin) and not (twin.min() >= -1 and twin.max() < signals):
         msg = "array guard_twin points to a signal that is not there"
         raise ValueError(msg)
-    if (settings is None) != content["published"]:
+    if (written is None) != content.published:
         msg = "a model has either limits or published limits"
         raise ValueError(msg)
     return Watching(
         limits=None
-        if settings is None
+        if written is None or settings is None
         else Limits(
-            moving=written["moving"],
-            false_alarm_every=written["false_alarm_every"],
-            supported=written["supported"],
+            moving=written.moving,
+            false_alarm_every=written.false_alarm_every,
+            supported=written.supported,
             settings=settings,
             **{name: arrays[f"limit_{name}"] for name in LIMITS},
         ),
-        published=arrays["limit_published"] if content["published"] else None,
+        published=arrays["limit_published"] if content.published else None,
         spread=arrays["watch_spread"],
         guarded=guarded,
         ranges=GuardRanges(arrays["guard_low"], arrays["guard_high"], twin),
         habits=NormalHabits(
-            ticks=content["ticks"],
-            rows_per_tick=content["rows_per_tick"],
+            ticks=content.ticks,
+            rows_per_tick=content.rows_per_tick,
             **{name: arrays[f"habit_{name}"] for name in HABITS},
         ),
-        gap=content["gap"],
-        fared=None if content["fared"] is None else Fared(**content["fared"]),
-        factor=content["factor"],
+        gap=content.gap,
+        second=content.fared,
+        factor=content.factor,
     )
 
 

@@ -36,23 +36,28 @@ from causewatch.data import (
     parse_span,
 )
 from causewatch.detectors import GuardRanges, Limits, habits_of
-from causewatch.detectors.equations import LEAST_SPREAD
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import NotEnoughDataError, SettingError, TableError, listing
-from causewatch.model.account import Taken, findings_of
+from causewatch.graph import CausalGraph
+from causewatch.model.account import files_of, findings_of
 from causewatch.model.comparing import Comparison, compare, in_favour, unlike_normal, worse
-from causewatch.model.fitting import fit_mechanisms
 from causewatch.model.learning import (
-    LearnProgress,
     discoverer_of,
+    fit_links,
     least_lag,
-    survey_of,
-    take_moments,
+    limits_from,
     usual_false_alarm_every,
 )
 from causewatch.model.normal import MOST_MOMENTS, NormalModel, Provenance, kept_moments
-from causewatch.model.watching import prepare
-from causewatch.preprocess import SurveyResult, TickSource
+from causewatch.model.passes import (
+    LearnProgress,
+    TickPass,
+    last_ticks,
+    ranges_of,
+    survey_of,
+    take_moments,
+)
+from causewatch.preprocess import SurveyResult
 
 __all__ = ["Comparison", "UpdateResult", "update"]
 
@@ -116,7 +121,7 @@ def update(
     old = _moments_of(model)
     moment = now or datetime.now(UTC)
     source = _opened(model, normal, reading)
-    survey, _, _ = survey_of(source, "default", tell)
+    survey, _ = survey_of(source, tell)
     _refuse_known_files(model, source)
     if recent is None:
         cut = round((1.0 - HELD_OUT) * survey.rows)
@@ -216,14 +221,8 @@ def _refuse_known_files(model: NormalModel, source: TableSource) -> None:
 
 def _ticks(model: NormalModel, source: TableSource) -> list[Floats]:
     """Stretches of ticks long enough to be judged."""
-    found: list[list[Floats]] = []
-    for chunk in TickSource(source, model.preprocessing).chunks():
-        for piece in chunk.stretches():
-            if not found or not (chunk.continues and piece.start == 0):
-                found.append([])
-            found[-1].append(chunk.values[piece])
-    whole = [np.concatenate(parts) for parts in found if parts]
-    return [rows for rows in whole if len(rows) > model.preprocessing.max_lag]
+    stretches = last_ticks(source, model.preprocessing)
+    return [rows for rows in stretches if len(rows) > model.preprocessing.max_lag]
 
 
 def _learnt(
@@ -235,43 +234,33 @@ def _learnt(
 ) -> NormalModel:
     """A model from the old moments and a new recording."""
     plan, settings = model.preprocessing, model.provenance.settings
-    survey, _, _ = survey_of(source, "default", tell)
+    survey, _ = survey_of(source, tell)
     guarded = tuple(name for name in model.watching.guarded if name in set(source.signals))
     new = take_moments(source, plan, guarded, survey.rows, tell)
-    taken = replace(new, moments=old.copy().merge(new.moments))
+    tick_pass = replace(new, moments=old.copy().merge(new.moments))
     discoverer = discoverer_of(
         settings["method"], model.preset, settings["alpha"], settings["test"], settings["fdr"],
         settings["seed"],
     )  # fmt: skip
-    graph = discoverer.discover(
-        taken.ticks,
-        taken.moments,
-        constraints=model.knowledge.resolve(
-            plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
-        ),
-        progress=lambda share: tell("finding causes", share),
+    constraints = model.knowledge.resolve(
+        plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
     )
-    mechanisms = fit_mechanisms(graph, taken.moments)
-    means = taken.moments.means()[0]
-    spreads = np.sqrt(taken.moments.covariance().diagonal()[: len(plan.signals)])
-    spread = np.array([mechanisms[name].spread for name in plan.signals])
-    report = findings_of(source, survey, plan, taken, graph, mechanisms, settings["alpha"])
+    fit = fit_links(tick_pass, plan, discoverer, constraints, model.preset, tell)
     lines = replace(
         model,
-        graph=graph,
-        mechanisms=mechanisms,
-        centre=dict(zip(plan.signals, means.tolist(), strict=True)),
-        scale=dict(zip(plan.signals, spreads.tolist(), strict=True)),
-        report=tuple(report),
+        graph=fit.graph,
+        mechanisms=fit.mechanisms,
+        centre=fit.centre,
+        scale=fit.scale,
+        report=tuple(findings_of(source, survey, plan, tick_pass, fit, settings["alpha"])),
         watching=replace(
             model.watching,
             limits=None,
-            fared=None,
-            spread=np.maximum(spread, np.maximum(LEAST_SPREAD * spreads, 1e-300)),
+            spread=fit.spread,
             **_habits(model, guarded, survey, new),
         ),
-        provenance=_provenance(model, source, survey, taken, now),
-        moments=kept_moments(taken.moments),
+        provenance=_provenance(model, source, survey, tick_pass, now),
+        moments=kept_moments(tick_pass.moments),
     )
     tell("learning alarm limits", None)
     return _with_limits(lines, model, [rows[:, : len(plan.signals)] for rows in new.last], tell)
@@ -288,30 +277,27 @@ def _with_limits(
     assert before is not None
     usual = usual_false_alarm_every(every, sum(map(len, ticks)), times=old.clock != "rows")
     asked = old.provenance.settings["false_alarm_every"] is not None
-    equations, limits, _ = prepare(
-        lines.equations,
+    watching = limits_from(
+        lines,
         ticks,
         [],
-        centre=np.array([lines.centre[name] for name in lines.signals]),
-        scale=np.array([max(lines.scale[name], 1e-300) for name in lines.signals]),
         false_alarm_every=before.false_alarm_every,
         usual_every=usual / every if asked else None,
         settings=before.settings,
-        progress=lambda share: tell("learning alarm limits", share),
+        tell=tell,
     )
-    watching = replace(lines.watching, limits=_pooled(old, lines, limits), spread=equations.spread)
-    return replace(lines, watching=watching)
+    assert watching.limits is not None
+    pooled = _pooled(before, watching.limits, old.graph, lines.graph)
+    return replace(lines, watching=replace(watching, limits=pooled))
 
 
-def _pooled(old: NormalModel, lines: NormalModel, limits: Limits) -> Limits:
+def _pooled(before: Limits, limits: Limits, old: CausalGraph, new: CausalGraph) -> Limits:
     """Limits above what the old and the new recording show, each in its own units."""
-    before = old.watching.limits
-    assert before is not None
-    number = {link: k for k, link in enumerate(old.graph)}
-    kept = [(k, number[link]) for k, link in enumerate(lines.graph) if link in number]
-    mine, theirs = np.array(kept, dtype=np.intp).reshape(-1, 2).T
+    number = {link: k for k, link in enumerate(old)}
     links = limits.links.copy()
-    links[mine] = np.maximum(links[mine], before.links[theirs])
+    for k, link in enumerate(new):
+        if link in number:
+            links[k] = max(links[k], before.links[number[link]])
     return replace(
         limits,
         statistics=np.maximum(limits.statistics, before.statistics),
@@ -323,30 +309,24 @@ def _pooled(old: NormalModel, lines: NormalModel, limits: Limits) -> Limits:
 
 
 def _habits(
-    model: NormalModel, guarded: tuple[str, ...], survey: SurveyResult, taken: Taken
+    model: NormalModel, guarded: tuple[str, ...], survey: SurveyResult, tick_pass: TickPass
 ) -> dict[str, Any]:
     """Habits and guarded ranges over both recordings."""
     old, number = model.watching, len(model.signals)
-    seen = {one.name: one for one in survey.signals if one.count > 0}
-    low = np.array([seen[n].low if n in seen else np.nan for n in old.guarded], dtype=np.float64)
-    high = np.array([seen[n].high if n in seen else np.nan for n in old.guarded], dtype=np.float64)
-    first = {seen[name].digest: place for place, name in enumerate(model.signals) if name in seen}
+    low, high, twin = ranges_of(survey, model.signals, old.guarded)
     # Twins that differ in the new recording are twins no more.
-    still = [
-        name not in seen or first.get(seen[name].digest) == twin
-        for name, twin in zip(old.guarded, old.ranges.twin.tolist(), strict=True)
-    ]
+    still = np.isnan(low) | (twin == old.ranges.twin)
     ranges = GuardRanges(
         np.fmin(old.ranges.low, low),
         np.fmax(old.ranges.high, high),
         np.where(still, old.ranges.twin, -1),
     )
     # A guarded signal that the new recording lacks was missing all the time; that is no habit.
-    wide = [np.full((len(rows), number + len(old.guarded)), np.nan) for rows in taken.last]
+    wide = [np.full((len(rows), number + len(old.guarded)), np.nan) for rows in tick_pass.last]
     there = [*range(number), *(number + old.guarded.index(name) for name in guarded)]
-    for rows, whole in zip(taken.last, wide, strict=True):
+    for rows, whole in zip(tick_pass.last, wide, strict=True):
         whole[:, there] = rows
-    habits = habits_of(wide, survey.rows / max(1, taken.count))
+    habits = habits_of(wide, survey.rows / max(1, tick_pass.count))
     merged = old.habits.merged(habits)
     absent = np.setdiff1d(np.arange(number + len(old.guarded)), there)
     for name in ("still", "longest_missing", "missing"):
@@ -355,18 +335,21 @@ def _habits(
 
 
 def _provenance(
-    model: NormalModel, source: TableSource, survey: SurveyResult, taken: Taken, now: datetime
+    model: NormalModel,
+    source: TableSource,
+    survey: SurveyResult,
+    tick_pass: TickPass,
+    now: datetime,
 ) -> Provenance:
     """Where an updated model comes from: all recordings."""
     old = model.provenance
     known = [parse_span(f"{moment}..").bounds(source.clock)[0] for moment in (old.first, old.last)]
-    files = tuple({"name": f.name, "sha256": f.sha256, "rows": f.rows} for f in source.files)
     return replace(
         old,
-        files=(*old.files, *files),
+        files=(*old.files, *files_of(source)),
         rows=old.rows + survey.rows,
-        ticks=old.ticks + taken.count,
-        windows=taken.moments.windows,
+        ticks=old.ticks + tick_pass.count,
+        windows=tick_pass.moments.windows,
         first=format_time(min(survey.first, known[0]), source.clock),
         last=format_time(max(survey.last, known[1]), source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),

@@ -22,7 +22,7 @@ from causewatch.detectors import (
 )
 from causewatch.errors import NotEnoughDataError
 
-__all__ = ["MERGE", "Fared", "Watching", "prepare"]
+__all__ = ["MERGE", "SecondRecording", "Watching", "prepare"]
 
 Floats = NDArray[np.float64]
 
@@ -33,8 +33,8 @@ MERGE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Fared:
-    """How a second normal recording fared under limits from the first one alone.
+class SecondRecording:
+    """A second normal recording under limits from the first one alone.
 
     Attributes
     ----------
@@ -74,8 +74,8 @@ class Watching:
         Of all signals: the model's, then the guarded ones.
     gap
         Seconds without a row after which a new stretch begins.
-    fared
-        How a second normal recording fared, if there was one.
+    second
+        The second normal recording, if there was one.
     factor
         All limits are multiplied by this.
     """
@@ -87,7 +87,7 @@ class Watching:
     ranges: GuardRanges
     habits: NormalHabits
     gap: float
-    fared: Fared | None = None
+    second: SecondRecording | None = None
     factor: float = 1.0
 
 
@@ -102,7 +102,7 @@ def prepare(
     usual_every: float | None = None,
     settings: DetectorSettings | None = None,
     progress: Callable[[float], None] | None = None,
-) -> tuple[Equations, Limits, Fared | None]:
+) -> tuple[Equations, Limits, SecondRecording | None]:
     """Limits of the default detector, and the mechanisms with the spread it uses.
 
     Parameters
@@ -154,13 +154,13 @@ def prepare(
     judged = Judged(equations, second)
     before = np.nan_to_num(scores_of(judged, limits))
     moved = calibrated([*normal, judged], 1)
-    fared = Fared(
+    comparison = SecondRecording(
         ticks=len(before),
         alarms=count_alarms(before, MERGE),
         share=float(np.mean(before > 1.0)),
         factor=_moved(limits, moved),
     )
-    return equations, moved, fared
+    return equations, moved, comparison
 
 
 def _moved(before: Limits, after: Limits) -> float:

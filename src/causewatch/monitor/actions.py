@@ -101,9 +101,9 @@ def _nanoseconds(action: Mapping[str, Any]) -> int:
     except (KeyError, TypeError, ValueError, OverflowError):
         seconds = math.nan
     if not 0 < seconds <= LONGEST_DAYS * 86_400:
-        said = shorten(repr(action.get("seconds")))
+        given = shorten(repr(action.get("seconds")))
         msg = (
-            f"Shelving for {said} seconds makes no sense; give more than nothing and at most"
+            f"Shelving for {given} seconds makes no sense; give more than nothing and at most"
             f" {LONGEST_DAYS} d."
         )
         raise SettingError(msg)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, Literal, Self
 
 from causewatch.data.table import Clock, format_time
@@ -34,6 +34,8 @@ Kind = Literal["anomaly", "health"]
 
 Event = Literal["raised", "updated", "cleared", "acknowledged", "shelved"]
 """What happened to an alarm; one JSON line each."""
+EVENTS: tuple[Event, ...] = ("cleared", "raised", "updated", "acknowledged", "shelved")
+"""In the order in which they are told: a cleared alarm makes room for a raised one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class Alarm:
 
     def to_dict(self, event: Event, clock: Clock) -> dict[str, Any]:
         """The alarm as one JSON line about `event`. What is not a finite number is null."""
-        said = self.acknowledged
+        seen = self.acknowledged
         return {
             "id": self.id,
             "event": event,
@@ -199,8 +201,8 @@ class Alarm:
             "broken_links": [link.to_dict() for link in self.broken_links],
             "signals": {name: _finite(value) for name, value in self.signals.items()},
             "problem": self.problem,
-            "acknowledged_by": None if said is None else said.by,
-            "acknowledged_at": None if said is None else format_time(said.at, clock),
+            "acknowledged_by": None if seen is None else seen.by,
+            "acknowledged_at": None if seen is None else format_time(seen.at, clock),
             "shelved_until": _moment(self.shelved_until, clock),
             "comments": [remark.to_dict(clock) for remark in self.comments],
             "merged": self.merged,
@@ -217,35 +219,32 @@ class Alarm:
         ]
         state["broken_links"] = [
             [
-                [one.link.source, one.link.target, one.link.lag],
-                *(_encode(value) for value in (one.normal, one.observed, one.deviation)),
+                [broken.link.source, broken.link.target, broken.link.lag],
+                *(_encode(value) for value in (broken.normal, broken.observed, broken.deviation)),
             ]
-            for one in self.broken_links
+            for broken in self.broken_links
         ]
-        said = self.acknowledged
-        state["acknowledged"] = None if said is None else [said.by, said.at, said.text]
-        state["comments"] = [[remark.by, remark.at, remark.text] for remark in self.comments]
+        seen = self.acknowledged
+        state["acknowledged"] = None if seen is None else list(astuple(seen))
+        state["comments"] = [list(astuple(remark)) for remark in self.comments]
         return state
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """See `to_state`."""
-        peak, said = state["peak_score"], state["acknowledged"]
+        seen = state["acknowledged"]
         return cls(
             **{name: state[name] for name in PLAIN},
-            peak_score=None if peak is None else _decode(peak),
-            signals={
-                name: None if value is None else _decode(value)
-                for name, value in state["signals"].items()
-            },
+            peak_score=_decode(state["peak_score"]),
+            signals={name: _decode(value) for name, value in state["signals"].items()},
             causes=tuple(
-                Cause(name, _decode(score), _decode(sure)) for name, score, sure in state["causes"]
+                Cause(name, float(score), float(sure)) for name, score, sure in state["causes"]
             ),
             broken_links=tuple(
-                BrokenLink(Link(*link), *(_decode(value) for value in values))
+                BrokenLink(Link(*link), *map(float, values))
                 for link, *values in state["broken_links"]
             ),
-            acknowledged=None if said is None else Remark(*said),
+            acknowledged=None if seen is None else Remark(*seen),
             comments=tuple(Remark(*remark) for remark in state["comments"]),
         )
 
@@ -278,30 +277,20 @@ class AlarmEvents:
     shelved: tuple[Alarm, ...] = ()
 
     @classmethod
-    def of(cls, told: Iterable[tuple[Event, Alarm]]) -> Self:
+    def of(cls, pairs: Iterable[tuple[Event, Alarm]]) -> Self:
         """From pairs of event and alarm."""
-        sorted_out: dict[Event, list[Alarm]] = {}
-        for event, alarm in told:
-            sorted_out.setdefault(event, []).append(alarm)
-        return cls(**{event: tuple(alarms) for event, alarms in sorted_out.items()})
+        alarms: dict[Event, tuple[Alarm, ...]] = {}
+        for event, alarm in pairs:
+            alarms[event] = (*alarms.get(event, ()), alarm)
+        return cls(**alarms)
 
     def __bool__(self) -> bool:
-        return bool(
-            self.raised or self.updated or self.cleared or self.acknowledged or self.shelved
-        )
+        return any(getattr(self, event) for event in EVENTS)
 
     def __iter__(self) -> Iterator[tuple[Event, Alarm]]:
-        # A cleared alarm makes room for a raised one, so it is told first.
-        for alarm in self.cleared:
-            yield "cleared", alarm
-        for alarm in self.raised:
-            yield "raised", alarm
-        for alarm in self.updated:
-            yield "updated", alarm
-        for alarm in self.acknowledged:
-            yield "acknowledged", alarm
-        for alarm in self.shelved:
-            yield "shelved", alarm
+        for event in EVENTS:
+            for alarm in getattr(self, event):
+                yield event, alarm
 
     def to_dicts(self, clock: Clock) -> list[dict[str, Any]]:
         """One dictionary per JSON line."""
@@ -327,16 +316,16 @@ def _moment(time: int | None, clock: Clock) -> str | None:
 
 
 def _finite(value: float | None) -> float | None:
-    """`value` for JSON, which has no word for NaN and infinity."""
+    """`value`, or None where it is no finite number: JSON has none of these."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _encode(value: float | None) -> float | str | None:
-    """`value` so that `_decode` gives back the very same number, through JSON as well."""
+    """`value` as JSON has it; numbers that are not finite become text."""
     if value is None:
         return None
     return float(value) if math.isfinite(value) else str(float(value))
 
 
-def _decode(value: float | str) -> float:
-    return float(value)
+def _decode(value: float | str | None) -> float | None:
+    return None if value is None else float(value)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.monitor.stateful import Stateful
+
 __all__ = ["Course", "Recorder"]
 
 Floats = NDArray[np.float64]
@@ -60,7 +62,7 @@ class Course:
 FIELDS = ("values", "expected", "innovation", "evidence")
 
 
-class Recorder:
+class Recorder(Stateful):
     """A ring of the last ticks.
 
     Parameters
@@ -70,6 +72,8 @@ class Recorder:
     ticks
         How many are kept.
     """
+
+    STATE = ("_time", "_score", "_rows", "_count")
 
     def __init__(self, signals: tuple[str, ...], ticks: int) -> None:
         self._signals = signals
@@ -96,29 +100,11 @@ class Recorder:
         rows[0, at], rows[1, at], rows[2, at], rows[3, at] = values, expected, innovation, evidence
         self._count += 1
 
-    def course(self, since: int | None = None) -> Course:
-        """A copy of what is kept, oldest first; with `since` only ticks from that time on."""
+    def course(self) -> Course:
+        """A copy of what is kept, oldest first."""
         kept = min(self._count, self._size)
         order = np.arange(self._count - kept, self._count) % self._size
-        if since is not None:
-            order = order[self._time[order] >= since]
         rows = self._rows[:, order]
         return Course(
             self._signals, self._time[order], rows[0], rows[1], rows[2], rows[3], self._score[order]
         )
-
-    def snapshot(self) -> dict[str, Any]:
-        """Everything kept."""
-        return {
-            "time": self._time.copy(),
-            "score": self._score.copy(),
-            "rows": self._rows.copy(),
-            "count": self._count,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a snapshot."""
-        self._time[:] = state["time"]
-        self._score[:] = state["score"]
-        self._rows[:] = state["rows"]
-        self._count = int(state["count"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class NormalMark:
 
 
 class Feedback:
-    """All marks of one stream, and one factor per signal.
+    """All marks of one stream, in the order in which they were made, and one factor per signal.
 
     A mark says how many times its *learnt* limit a signal may reach. Where several marks concern a
     signal, the largest counts. So each mark means the same whether or not others are taken back,
@@ -37,46 +37,31 @@ class Feedback:
     """
 
     def __init__(self, signals: Sequence[str]) -> None:
-        self._names = tuple(signals)
         self._index = {name: k for k, name in enumerate(signals)}
-        self._marks: dict[str, NormalMark] = {}
-        self._refresh()
-
-    @property
-    def marks(self) -> tuple[NormalMark, ...]:
-        """Every mark, in the order in which they were made."""
-        return tuple(self._marks.values())
+        self._set(())
 
     def add(self, mark: NormalMark) -> None:
         """Widen limits; a second mark of the same alarm replaces the first."""
-        self._marks.pop(mark.alarm, None)
-        self._marks[mark.alarm] = mark
-        self._refresh()
+        self.remove(mark.alarm)
+        self._set((*self.marks, mark))
 
-    def remove(self, alarm: str) -> bool:
-        """Take a mark back; whether there was one."""
-        found = self._marks.pop(alarm, None) is not None
-        self._refresh()
-        return found
+    def remove(self, alarm: str) -> None:
+        """Take a mark back."""
+        self._set(tuple(mark for mark in self.marks if mark.alarm != alarm))
 
-    def _refresh(self) -> None:
-        factors: NDArray[np.float64] = np.ones(len(self._names))
-        for mark in self._marks.values():
+    def _set(self, marks: tuple[NormalMark, ...]) -> None:
+        factors: NDArray[np.float64] = np.ones(len(self._index))
+        for mark in marks:
             for name, factor in mark.factors.items():
                 k = self._index[name]
                 factors[k] = max(factors[k], factor)
         factors.flags.writeable = False
-        self.factors = factors
+        self.marks, self.factors = marks, factors
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Everything as plain values."""
-        return [
-            {"alarm": one.alarm, "by": one.by, "at": one.at, "factors": dict(one.factors)}
-            for one in self._marks.values()
-        ]
+        return [asdict(mark) for mark in self.marks]
 
     def restore(self, state: Iterable[Mapping[str, Any]]) -> None:
         """See `snapshot`."""
-        marks = [NormalMark(one["alarm"], one["by"], one["at"], one["factors"]) for one in state]
-        self._marks = {mark.alarm: mark for mark in marks}
-        self._refresh()
+        self._set(tuple(NormalMark(**fields) for fields in state))

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from causewatch.data import format_duration
 from causewatch.detectors.habits import NormalHabits, unchanged
-from causewatch.errors import SettingError, UnknownNameError
+from causewatch.errors import SettingError
+from causewatch.monitor.stateful import Stateful
 
 __all__ = ["STREAM", "HealthChange", "HealthState", "HealthWatch", "SignalHealth"]
 
@@ -74,7 +75,7 @@ class HealthChange:
     now: SignalHealth
 
 
-class HealthWatch:
+class HealthWatch(Stateful):
     """Follows the health of all columns of one stream, tick by tick.
 
     Parameters
@@ -92,6 +93,10 @@ class HealthWatch:
     every
         Length of a tick in seconds, for sentences.
     """
+
+    # Ticks since the last value of its own, without any value, without a change, beyond the range,
+    # and without a finding if not well; by column, as are the last values and the states.
+    STATE = ("_age", "_gone", "_run", "_outside", "_calm", "_last", "_state", "quiet")
 
     def __init__(
         self,
@@ -129,32 +134,19 @@ class HealthWatch:
         self._frozen_after = np.where(watchable, longest, never)
         self._stale_after = np.clip(habits.longest_still, 1, max(1, hold))
         self._missing_after = LONGER * habits.longest_missing
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget everything: all is well."""
-        size = len(self._columns)
-        self._age = np.zeros(size, dtype=np.int64)  # ticks since the last value of its own
-        self._gone = np.zeros(size, dtype=np.int64)  # ticks without any value
-        self._run = np.zeros(size, dtype=np.int64)  # ticks at which it did not change
-        self._outside = np.zeros(size, dtype=np.int64)  # ticks beyond the range
-        self._calm = np.zeros(size, dtype=np.int64)  # ticks without a finding, if not well
+        self._age, self._gone, self._run = np.zeros((3, size), dtype=np.int64)
+        self._outside, self._calm = np.zeros((2, size), dtype=np.int64)
         self._last = np.full(size, np.nan)
-        self._unlike_since: dict[str, tuple[int, str]] = {}
         self._state = np.zeros(size, dtype=np.int8)
+        self._unlike: dict[str, tuple[int, str]] = {}  # since when, and a sentence
         self._now: dict[str, SignalHealth] = {}
-        self._quiet = True  # whether all are well, with values of their own and in range
+        self.quiet = True  # whether all are well, with values of their own and in range
         self._set_limits()
 
     @property
     def absent(self) -> Bools:
         """Columns that have no value of their own for too long: stale or missing."""
         return np.asarray((self._state == STALE) | (self._state == MISSING))
-
-    @property
-    def well(self) -> bool:
-        """Whether nothing at all is wrong."""
-        return self._quiet
 
     @property
     def now(self) -> Mapping[str, SignalHealth]:
@@ -185,13 +177,15 @@ class HealthWatch:
         pace
             Of the rows; see `rate`.
         """
-        changes = self._heard(time)
+        changes = []
+        if self._state_of(STREAM) == "silent":
+            changes.append(self._record(STREAM, "ok", time, "Rows come again."))
         if pace is not None:
             changes += self.rate(time, pace)
         if new_stretch:
             # How long a signal stood still is not known across a gap; what is frozen stays so.
             self._run[self._state != FROZEN] = 0
-        if self._quiet and np.count_nonzero(fresh) == len(fresh):
+        if self.quiet and np.count_nonzero(fresh) == len(fresh):
             same = unchanged(values, self._last)
             self._last = values.copy()
         else:
@@ -201,13 +195,13 @@ class HealthWatch:
         low, high = self._limits
         out = (values < low) | (values > high)
         stuck = self._run >= self._frozen_after
-        if self._quiet and not np.count_nonzero(out | stuck):
+        if self.quiet and not np.count_nonzero(out | stuck):
             return changes
         return changes + self._judge(time, values, out, stuck & fresh)
 
     def _partly_fresh(self, values: Floats, fresh: Bools) -> Bools:
-        """Count ticks without values; says where a signal counts as unchanged."""
-        self._quiet = False
+        """Count ticks without values; returns where a signal counts as unchanged."""
+        self.quiet = False
         self._age = np.where(fresh, 0, self._age + 1)
         gone = np.isnan(values) | (self._age > self._hold)
         self._gone = np.where(gone, self._gone + 1, 0)
@@ -218,9 +212,9 @@ class HealthWatch:
         return same | ~fresh
 
     def _judge(self, time: int, values: Floats, out: Bools, stuck: Bools) -> list[HealthChange]:
-        """Find the state of every signal; only where it changes is there a loop."""
+        """Find the state of every signal."""
         wanted = np.zeros(len(values), dtype=np.int8)
-        for name in self._unlike_since:
+        for name in self._unlike:
             wanted[self._index[name]] = UNLIKE
         there = self._gone == 0
         self._outside += 1
@@ -238,29 +232,33 @@ class HealthWatch:
         changes = []
         for k in np.flatnonzero(wanted != self._state).tolist():
             state = STATES[wanted[k]]
-            since = self._unlike_since[self._columns[k]][0] if wanted[k] == UNLIKE else time
+            since = self._unlike[self._columns[k]][0] if wanted[k] == UNLIKE else time
             changes.append(self._change(k, state, since, self._detail(k, state, values[k])))
         if changes:
             self._set_limits()
-        self._quiet = not (self._state.any() or self._age.any() or self._outside.any())
+        self.quiet = not (self._state.any() or self._age.any() or self._outside.any())
         return changes
 
-    def _change(self, column: int, state: HealthState, time: int, detail: str) -> HealthChange:
-        name = self._columns[column]
-        before = STATES[self._state[column]]
+    def _change(self, column: int, state: HealthState, since: int, detail: str) -> HealthChange:
+        """A column has another state."""
         self._state[column] = STATES.index(state)
         self._calm[column] = 0
-        return self._record(before, SignalHealth(name, state, time, detail))
+        return self._record(self._columns[column], state, since, detail)
 
-    def _record(self, before: HealthState, found: SignalHealth) -> HealthChange:
-        if found.state == "ok":
-            self._now.pop(found.signal, None)
+    def _record(self, name: str, state: HealthState, since: int, detail: str) -> HealthChange:
+        """A column, or the stream, has another state."""
+        before, now = self._state_of(name), SignalHealth(name, state, since, detail)
+        if state == "ok":
+            self._now.pop(name, None)
         else:
-            self._now[found.signal] = found
-        return HealthChange(before, found)
+            self._now[name] = now
+        return HealthChange(before, now)
+
+    def _state_of(self, name: str) -> HealthState:
+        return self._now[name].state if name in self._now else "ok"
 
     def _set_limits(self) -> None:
-        """The range that is not left: narrower for signals on their way back."""
+        """Set the range of each signal: narrower for signals on their way back."""
         out = self._state == OUT_OF_RANGE
         low, high = (np.where(out, *pair) for pair in zip(self._inner, self._outer, strict=True))
         self._limits = (low, high)
@@ -287,28 +285,28 @@ class HealthWatch:
                 f" {habits.low[column]:.6g} and {habits.high[column]:.6g}."
             )
         if state == "unlike":
-            return self._unlike_since[name][1]
+            return self._unlike[name][1]
         return f"{name} is well again."
 
     def _lasting(self, ticks: float) -> str:
-        """So many ticks, as people say it."""
+        """A number of ticks as a duration."""
         return format_duration(float(ticks) * self._every)
 
     def mark_unlike(self, signal: str, since: int, detail: str) -> list[HealthChange]:
-        """Say that a signal is not as learnt; it shows unless something worse holds for it."""
-        column = self._column(signal)
-        since, _ = self._unlike_since.get(signal, (since, detail))  # what it is may change
-        self._unlike_since[signal] = (since, detail)
+        """Set a signal to `unlike`, unless something worse holds for it."""
+        column = self._index[signal]
+        since, _ = self._unlike.get(signal, (since, detail))  # what it is may change
+        self._unlike[signal] = (since, detail)
         if self._state[column] not in (OK, UNLIKE):
             return []
-        self._quiet = False
+        self.quiet = False
         change = self._change(column, "unlike", since, detail)
         return [change] if change.before == "ok" else []
 
     def unmark(self, signal: str, time: int) -> list[HealthChange]:
-        """Take that back."""
-        column = self._column(signal)
-        self._unlike_since.pop(signal, None)
+        """Take back that a signal is not as learnt."""
+        column = self._index[signal]
+        self._unlike.pop(signal, None)
         if self._state[column] != UNLIKE:
             return []
         return [self._change(column, "ok", time, self._detail(column, "ok", np.nan))]
@@ -319,70 +317,36 @@ class HealthWatch:
         `pace` is the usual time between rows lately in units of the interval.
         """
         relative = pace / self._usual_pace
-        now = self._now.get(STREAM)
-        wrong = now is not None and now.state == "rate_wrong"
+        wrong = self._state_of(STREAM) == "rate_wrong"
         bound = RATE_BACK if wrong else RATE
         if (relative > bound or relative * bound < 1.0) == wrong:
             return []
         if wrong:
-            found = SignalHealth(STREAM, "ok", time, "Rows come as fast as learnt again.")
-            return [self._record("rate_wrong", found)]
+            return [self._record(STREAM, "ok", time, "Rows come as fast as learnt again.")]
         if relative > 1.0:
             way = f"{relative:.2g} times as slowly"
         else:
             way = f"{1.0 / max(relative, 1e-9):.2g} times as fast"
         detail = f"Rows come {way} as in normal operation."
-        return [self._record("ok", SignalHealth(STREAM, "rate_wrong", time, detail))]
+        return [self._record(STREAM, "rate_wrong", time, detail)]
 
-    def silent(self, time: int, detail: str) -> list[HealthChange]:
-        """Say that no rows come at all; the next tick takes that back."""
-        before = self._now.get(STREAM)
-        if before is not None and before.state == "silent":
-            return []
-        found = SignalHealth(STREAM, "silent", time, detail)
-        return [self._record("ok" if before is None else before.state, found)]
-
-    def _heard(self, time: int) -> list[HealthChange]:
-        """Rows come; gives what changes by that."""
-        if STREAM not in self._now or self._now[STREAM].state != "silent":
-            return []
-        return [self._record("silent", SignalHealth(STREAM, "ok", time, "Rows come again."))]
-
-    def _column(self, signal: str) -> int:
-        if signal not in self._index:
-            raise UnknownNameError(signal, "signal", self._columns)
-        return self._index[signal]
+    def silent(self, time: int, detail: str) -> None:
+        """Set the stream to `silent`; the next tick takes that back."""
+        if self._state_of(STREAM) != "silent":
+            self._record(STREAM, "silent", time, detail)
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything the future depends on: arrays, numbers, words and lists of them."""
-        return {
-            "age": self._age.copy(),
-            "gone": self._gone.copy(),
-            "run": self._run.copy(),
-            "outside": self._outside.copy(),
-            "calm": self._calm.copy(),
-            "last": self._last.copy(),
-            "state": self._state.copy(),
-            "quiet": int(self._quiet),
-            "unlike": [[name, *marked] for name, marked in self._unlike_since.items()],
-            "now": [[one.signal, one.state, one.since, one.detail] for one in self._now.values()],
+        """See `Stateful.snapshot`."""
+        return super().snapshot() | {
+            "unlike": [[name, *marked] for name, marked in self._unlike.items()],
+            "now": [[now.signal, now.state, now.since, now.detail] for now in self._now.values()],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot: the future is the same as without interruption."""
-        self.reset()
-        for name in ("age", "gone", "run", "outside", "calm", "last", "state"):
-            found, array = np.asarray(state[name]), getattr(self, "_" + name)
-            if found.shape != array.shape:
-                msg = (
-                    f"The state is one of {found.size} signals, but {array.size} are watched;"
-                    " restore a state of the same model."
-                )
-                raise SettingError(msg)
-            array[:] = found
-        self._quiet = bool(state["quiet"])
-        self._unlike_since = {name: (int(since), text) for name, since, text in state["unlike"]}
-        self._now = {one[0]: SignalHealth(*one) for one in state["now"]}
+        """See `Stateful.restore`."""
+        super().restore(state)
+        self._unlike = {name: (int(since), text) for name, since, text in state["unlike"]}
+        self._now = {fields[0]: SignalHealth(*fields) for fields in state["now"]}
         self._set_limits()
 
 

@@ -10,64 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.order import GAP
 from causewatch.data.table import NANOSECONDS, Clock, Note
-from causewatch.errors import SettingError
 from causewatch.monitor.intake_cells import RowReader
 from causewatch.monitor.intake_clock import StreamClock
 from causewatch.monitor.intake_order import RowOrder
 from causewatch.monitor.intake_problems import Problems
+from causewatch.monitor.stateful import Stateful
 from causewatch.preprocess import Preprocessing
 from causewatch.preprocess.ticks import FullTick
 
-__all__ = ["Intake", "TickRow"]
+__all__ = ["Intake"]
 
 Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 PACE_ROWS = 64
 """Rows over which the pace of the stream is averaged."""
 
 
-class TickRow(NamedTuple):
-    """One tick, as the monitor gets it.
-
-    Attributes
-    ----------
-    time
-        Of the last row in it, in nanoseconds of the stream's clock.
-    values
-        By signal of the model; NaN where missing.
-    extra
-        By further column asked for.
-    new_stretch
-        Whether it does not follow the tick before.
-    columns
-        Signals and further columns together (`values` and `extra` are views of it).
-    fresh
-        By column: whether a value of its own was there; otherwise it was held, or is missing.
-    rows
-        How many rows it was made of.
-    pace
-        Usual time between two rows lately, in units of the interval the model was learnt with.
-    """
-
-    time: int
-    values: Floats
-    extra: Floats
-    new_stretch: bool
-    columns: Floats
-    fresh: Bools
-    rows: int
-    pace: float
-
-
-class Intake:
+class Intake(Stateful):
     """Turns the rows of one live stream into ticks, one row at a time.
 
     Parameters
@@ -79,10 +45,21 @@ class Intake:
     clock
         What the times of that recording count.
     extra
-        Further columns to deliver beside the signals of the model, averaged in the same way.
+        Further columns to deliver after the signals of the model, averaged in the same way.
     gap
         A longer step, in seconds, begins a new stretch; five intervals unless given.
     """
+
+    STATE = (
+        "columns",
+        "pace",
+        "_broken",
+        "_problems",
+        "_reader",
+        "_times",
+        "_order",
+        "_ticker",
+    )
 
     def __init__(
         self,
@@ -92,21 +69,15 @@ class Intake:
         extra: Sequence[str] = (),
         gap: float | None = None,
     ) -> None:
-        self.signals = tuple(preprocessing.signals)
-        self.extra = tuple(extra)
-        self.columns = self.signals + self.extra
-        if len(set(self.columns)) < len(self.columns):
-            twice = next(name for name in self.extra if self.columns.count(name) > 1)
-            msg = f"Column {twice!r} is asked for twice; name further columns that are no signals."
-            raise SettingError(msg)
+        self.columns = (*preprocessing.signals, *extra)
         self._interval = max(1, round(interval * NANOSECONDS))
         self._gap = int(GAP * self._interval) if gap is None else round(gap * NANOSECONDS)
         self._problems = Problems()
         self._reader = RowReader(self.columns, preprocessing.columns, self._problems)
         self._times = StreamClock(clock, self._interval, self._problems)
-        self._order = RowOrder(self._interval, self._gap, self._problems)
+        self._order = RowOrder(self._interval, self._gap, self._times, self._problems)
         self._ticker = replace(preprocessing, signals=self.columns).ticker(interval)
-        self._pace = 1.0
+        self.pace = 1.0  # usual time between rows lately, in intervals: 2 is half as fast
         self._broken = False  # whether the last row began a stretch
 
     @property
@@ -115,19 +86,9 @@ class Intake:
         return self._times.clock
 
     @property
-    def pace(self) -> float:
-        """Usual time between two rows lately, in units of the interval: 2 is half as fast."""
-        return self._pace
-
-    @property
     def problems(self) -> Mapping[str, int]:
         """How often each kind of problem was met; the kinds are in ``docs/watching-rules.md``."""
-        return self._problems.counts
-
-    @property
-    def held(self) -> NDArray[np.int64]:
-        """By column: for how many ticks its last value was held."""
-        return self._ticker.held
+        return dict(self._problems.counts)
 
     def drain(self) -> tuple[Note, ...]:
         """What is new since the last call, as sentences to show."""
@@ -135,7 +96,7 @@ class Intake:
 
     def row(
         self, values: Mapping[str, Any] | Sequence[Any] | NDArray[Any], time: Any = None
-    ) -> list[TickRow]:
+    ) -> list[FullTick]:
         """Take in one row; gives the ticks that it completes, mostly none or one.
 
         Parameters
@@ -154,20 +115,19 @@ class Intake:
         numbers = self._reader.read(values)
         order = self._order
         last = None if order.last is None else order.last - order.shift
-        found = self._times.read(time, last)
-        if found is None:
+        read = self._times.read(time, last)
+        if read is None:
             return []
-        when, restart = found
-        if restart:
-            return self._ticks(self._taken(order.finish())) + self._ordered(when, numbers)
-        return self._ordered(when, numbers)
+        when, restart = read
+        before = self._placed(order.finish()) if restart else []
+        return before + self.row_ns(numbers, when)
 
     def settle(self, clock: Clock, *, put_right: bool = False) -> None:
         """Say what the times of the stream count, before the first `row_ns`; see `use_clock`."""
         self._times.settle(clock)
         self._order.put_right = put_right
 
-    def row_ns(self, values: Floats, time: int) -> list[TickRow]:
+    def row_ns(self, values: Floats, time: int) -> list[FullTick]:
         """As `row`, for programs that have read numbers and times already.
 
         Parameters
@@ -178,32 +138,23 @@ class Intake:
         time
             In nanoseconds; see `settle`.
         """
-        return self._ordered(time, values)
-
-    def flush(self) -> list[TickRow]:
-        """There are no more rows: the tick still open, if it is to be kept.
-
-        A row that comes all the same begins a new stretch.
-        """
-        done = self._taken(self._order.finish())
-        return self._ticks(done + self._ticker.finish())
-
-    def _ordered(self, time: int, values: Floats) -> list[TickRow]:
-        """The row in its place among the others."""
         order = self._order
         if order.last is not None and not order.waiting:
             moved = time + order.shift
-            step = moved - order.last
-            if 0 < step <= self._gap:  # as nearly always
+            if 0 < moved - order.last <= self._gap:  # as nearly always
+                self._measure(order.last, moved, begins=False)
                 order.last = moved
-                self._pace += (step / self._interval - self._pace) / PACE_ROWS
-                self._broken = False
-                done = self._ticker.take(moved, values)
-                return self._ticks(done) if done else []
-        order.clock = self._times.clock
-        return self._ticks(self._taken(order.push(time, values)))
+                return self._ticker.take(moved, values)
+        return self._placed(order.push(time, values))
 
-    def _taken(self, rows: Iterable[tuple[int, Floats, bool]]) -> list[FullTick]:
+    def flush(self) -> list[FullTick]:
+        """End the stream: returns the tick still open, if it is to be kept.
+
+        A row that comes all the same begins a new stretch.
+        """
+        return self._placed(self._order.finish()) + self._ticker.finish()
+
+    def _placed(self, rows: Iterable[tuple[int, Floats, bool]]) -> list[FullTick]:
         """The ticks that rows complete whose place is known."""
         done = []
         before = self._order.last
@@ -217,53 +168,5 @@ class Intake:
         """Let a step count for the pace; a gap only if it follows on another one."""
         if before is not None and now >= before and (self._broken or not begins):
             step = min(now - before, 2 * self._gap)
-            self._pace += (step / self._interval - self._pace) / PACE_ROWS
+            self.pace += (step / self._interval - self.pace) / PACE_ROWS
         self._broken = begins and before is not None
-
-    def _ticks(self, done: list[FullTick]) -> list[TickRow]:
-        size = len(self.signals)
-        return [
-            TickRow(
-                tick.time,
-                tick.values[:size],
-                tick.values[size:],
-                tick.new_stretch,
-                tick.values,
-                tick.fresh,
-                tick.rows,
-                self._pace,
-            )
-            for tick in done
-        ]
-
-    def snapshot(self) -> dict[str, Any]:
-        """Everything the future depends on: numbers, words, arrays, and lists and dicts of them.
-
-        Notes that were not drained are not kept.
-        """
-        return {
-            "columns": list(self.columns),
-            "pace": self._pace,
-            "broken": int(self._broken),
-            "problems": self._problems.snapshot(),
-            "reader": self._reader.snapshot(),
-            "times": self._times.snapshot(),
-            "order": self._order.snapshot(),
-            "ticker": self._ticker.snapshot(),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot: the future is bitwise the same as without interruption."""
-        if list(state["columns"]) != list(self.columns):
-            msg = (
-                f"The state is one of {len(state['columns'])} other columns than the"
-                f" {len(self.columns)} watched; restore a state of the same model."
-            )
-            raise SettingError(msg)
-        self._pace, self._broken = float(state["pace"]), bool(state["broken"])
-        self._problems.restore(state["problems"])
-        self._reader.restore(state["reader"])
-        self._times.restore(state["times"])
-        self._order.restore(state["order"])
-        self._order.clock = self._times.clock
-        self._ticker.restore(state["ticker"])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from causewatch.data.cells import LARGEST, MISSING, WORDS
 from causewatch.errors import TableError, listing, shorten
 from causewatch.monitor.intake_problems import Problems
+from causewatch.monitor.stateful import Stateful
 
 __all__ = ["MOST_EXTRA", "RowReader", "misfit"]
 
@@ -26,7 +27,7 @@ MOST_EXTRA = 100
 NAN = float("nan")
 
 
-class RowReader:
+class RowReader(Stateful):
     """Reads rows as numbers in the order of the columns; NaN where there is none.
 
     Parameters
@@ -39,6 +40,8 @@ class RowReader:
         Where to count what is wrong.
     """
 
+    STATE = ("_size", "_extra", "_absent", "_absent_size")
+
     def __init__(self, columns: Sequence[str], order: Sequence[str], problems: Problems) -> None:
         self._columns = tuple(columns)
         self._order = tuple(order)
@@ -48,7 +51,7 @@ class RowReader:
         place = {name: k for k, name in enumerate(order)}
         self._places = [place[name] for name in columns]
         self._size = -1  # number of cells of the last row whose names were looked at
-        self._extra: dict[str, None] = {}  # unknown names seen, in order
+        self._extra: list[str] = []  # unknown names seen, in order
         self._absent: set[str] = set()  # columns missing in the last row, and its size
         self._absent_size = 0
 
@@ -59,42 +62,37 @@ class RowReader:
                 self._look_at_names(row)
             try:
                 cells = self._get(row)[:-1]
+                self._absent.clear()
             except KeyError:
                 cells = self._with_gaps(row)
-            else:
-                if self._absent:
-                    self._absent = set()
         else:
             cells = self._in_order(row)
-        try:
-            values = np.array(cells)
-        except (ValueError, TypeError, OverflowError):  # lists, dates and the like among the cells
-            values = self._one_by_one(cells)
-        if values.dtype != np.float64 or values.ndim != 1:
-            if values.ndim == 1 and values.dtype.kind in "fiub" and values.itemsize <= 8:
-                values = values.astype(np.float64)
-            else:
-                values = self._one_by_one(cells)
+        values = self._as_numbers(cells)
         if np.count_nonzero(np.abs(values) <= LARGEST) < len(values):
             self._check(values)
         return values
+
+    def _as_numbers(self, cells: Any) -> Floats:
+        """The cells as numbers, all at once where they are numbers already."""
+        try:
+            values = np.array(cells)
+        except (ValueError, TypeError, OverflowError):  # lists, dates and the like among the cells
+            return self._one_by_one(cells)
+        if values.ndim == 1 and values.dtype.kind in "fiub" and values.itemsize <= 8:
+            return values.astype(np.float64, copy=False)
+        return self._one_by_one(cells)
 
     def _in_order(self, row: Any) -> Any:
         """The cells of a row without names."""
         if isinstance(row, np.ma.MaskedArray):
             row = [None if cell is np.ma.masked else cell for cell in row]
-        if isinstance(row, np.ndarray):
-            found = len(row) if row.ndim == 1 else -1
-        elif isinstance(row, Sequence) and not isinstance(row, (str, bytes)):
-            found = len(row)
-        else:
-            found = -1
-        if found == len(self._order):
-            if isinstance(row, np.ndarray):
-                return row[self._places]
-            return [row[place] for place in self._places]
-        what = f"{found} values" if found >= 0 else f"an object of type {type(row).__name__}"
-        what = f"A row is {what}"
+        what = f"A row is an object of type {type(row).__name__}"
+        flat = isinstance(row, np.ndarray) and row.ndim == 1
+        if flat or (isinstance(row, Sequence) and not isinstance(row, (str, bytes))):
+            if len(row) == len(self._order):
+                array = isinstance(row, np.ndarray)
+                return row[self._places] if array else [row[place] for place in self._places]
+            what = f"A row is {len(row)} values"
         raise misfit(what, self._order)
 
     def _with_gaps(self, row: Mapping[str, Any]) -> list[Any]:
@@ -102,9 +100,9 @@ class RowReader:
         absent = {name for name in self._columns if name not in row}
         if absent != self._absent or len(row) != self._absent_size:  # mostly as in the row before
             padded = {name.strip(): name for name in row if isinstance(name, str)}
-            found = {name: padded[name] for name in absent if name in padded}
-            if found:
-                return self._with_gaps({**row, **{name: row[found[name]] for name in found}})
+            named = {name: row[padded[name]] for name in absent if name in padded}
+            if named:
+                return self._with_gaps({**row, **named})
             for name in absent - self._absent:
                 text = f"Column {shorten(name)} is not in the stream; it is missing, not zero."
                 self._problems.note("missing_columns", text, about=name)
@@ -123,7 +121,7 @@ class RowReader:
                 continue
             if len(self._extra) >= MOST_EXTRA:
                 return
-            self._extra[plain] = None
+            self._extra.append(plain)
             text = f"Columns that the model does not know: {{count}}, the first {plain!r}; ignored."
             self._problems.add("extra_columns", text)
 
@@ -136,18 +134,15 @@ class RowReader:
             return cell
         if cell is None:
             return NAN
-        if isinstance(cell, str):
-            found = _text_as_number(cell)
-        elif isinstance(cell, (Real, Decimal, np.bool_)):
+        if isinstance(cell, (Real, Decimal, np.bool_)):
             try:
-                found = float(cell)
+                return float(cell)
             except OverflowError:
-                found = float("inf")  # counted as such with the others
+                return float("inf")  # counted as such with the others
             except ValueError:
-                found = NAN
-        else:
-            found = None
-        if found is None:
+                return NAN
+        number = _text_as_number(cell) if isinstance(cell, str) else None
+        if number is None:
             name = self._columns[column]
             text = (
                 f"Cells of {shorten(name)} that are no numbers: {{count}}, the first"
@@ -155,7 +150,7 @@ class RowReader:
             )
             self._problems.add("text_cells", text, about=name)
             return NAN
-        return found
+        return number
 
     def _check(self, values: Floats) -> None:
         """Make what is no measured number missing, and count it; changes its argument."""
@@ -175,22 +170,6 @@ class RowReader:
                 "empty_rows",
                 "Rows without any value: {count}; the stream lives, its signals do not.",
             )
-
-    def snapshot(self) -> dict[str, Any]:
-        """Everything that further notes depend on."""
-        return {
-            "size": self._size,
-            "extra": list(self._extra),
-            "absent": sorted(self._absent),
-            "absent_size": self._absent_size,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
-        self._size = int(state["size"])
-        self._extra = dict.fromkeys(str(name) for name in state["extra"])
-        self._absent = {str(name) for name in state["absent"]}
-        self._absent_size = int(state["absent_size"])
 
 
 def misfit(what: str, order: Sequence[str]) -> TableError:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,15 +15,25 @@ from causewatch.data.table import NANOSECONDS, Clock
 from causewatch.data.times import LONGEST
 from causewatch.errors import shorten
 from causewatch.monitor.intake_problems import Problems
+from causewatch.monitor.stateful import Stateful
 
 __all__ = ["StreamClock"]
 
 EPOCH = datetime(1970, 1, 1)
 EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_UNITS = (1, 1_000, 1_000_000, NANOSECONDS)
+DATED: tuple[Clock, ...] = ("naive", "utc")
 
 
-class StreamClock:
+class Read(NamedTuple):
+    """A time that was read: what it counts, in nanoseconds, and the unit of a plain number."""
+
+    clock: Clock
+    ns: int
+    unit: int | None = None
+
+
+class StreamClock(Stateful):
     """Reads the times of rows in nanoseconds.
 
     The first time of the stream settles what its times count; the model's clock matters only
@@ -38,6 +48,8 @@ class StreamClock:
     problems
         Where to count what is wrong.
     """
+
+    STATE = ("clock", "_settled", "_unit", "_bad", "_dates_seen", "_zones_seen")
 
     def __init__(self, clock: Clock, interval: int, problems: Problems) -> None:
         self._counts_rows = clock == "rows"
@@ -54,29 +66,16 @@ class StreamClock:
 
         `last` is the time of the row before.
         """
-        if time is None and self._counts_rows:
-            return self._next(last), False
         if time is None and not self._settled:
             self.clock = "elapsed"
             return self._next(last), False
-        found = self._understood(time)
-        if found is None:
-            if self._counts_rows:
-                return self._next(last), False
-            return self._without_time(time, last)
-        clock, ns = found
-        self._bad = 0
+        read = self._understood(time)
         if self._counts_rows:
-            if clock in ("rows", "elapsed"):
-                return ns, False
-            if not self._dates_seen:
-                self._dates_seen = True
-                text = (
-                    "The model was learnt from rows without times; the times of the stream are not"
-                    " used, rows count one interval each."
-                )
-                self._problems.add("times_not_used", text)
-            return self._next(last), False
+            return self._counted(read, last), False
+        if read is None:
+            return self._without_time(time, last)
+        clock, ns = read
+        self._bad = 0
         if not self._settled:
             self._settled, self.clock = True, clock
             return ns, last is not None
@@ -96,6 +95,19 @@ class StreamClock:
 
     def _next(self, last: int | None) -> int:
         return 0 if last is None else last + self._interval
+
+    def _counted(self, read: tuple[Clock, int] | None, last: int | None) -> int:
+        """The time of a row where rows are counted: a plain number, or one interval more."""
+        if read is not None and read[0] == "rows":
+            return read[1]
+        if read is not None and not self._dates_seen:
+            self._dates_seen = True
+            text = (
+                "The model was learnt from rows without times; the times of the stream are not"
+                " used, rows count one interval each."
+            )
+            self._problems.add("times_not_used", text)
+        return self._next(last)
 
     def _without_time(self, time: Any, last: int | None) -> tuple[int, bool] | None:
         """A row whose time cannot be read: dropped, unless there are too many of them."""
@@ -121,42 +133,25 @@ class StreamClock:
 
     def _understood(self, time: Any) -> tuple[Clock, int] | None:
         """What a time counts, and the time; None if it is none, or of another sort than before."""
-        unit: int | None = None
-        if isinstance(time, str):
-            time = _from_text(time)
+        time = _from_text(time) if isinstance(time, str) else time
+        read: Read | None = None
         if isinstance(time, np.datetime64):
-            micro = time.astype("datetime64[us]").astype(np.int64)
-            if np.isnat(time) or abs(int(micro)) >= LONGEST // 1_000:  # years overflow nanoseconds
-                return None
-            exact = time.astype("datetime64[ns]").astype(np.int64)
-            found: tuple[Clock, int] = ("naive", int(exact))
+            read = _from_numpy(time)
         elif isinstance(time, datetime):
-            if time != time:  # pandas' "not a time" calls itself a datetime
-                return None
-            zoned = time.tzinfo is not None and time.utcoffset() is not None
-            gone = time - EPOCH_UTC if zoned else time.replace(tzinfo=None) - EPOCH
-            ns = (gone.days * 86_400 + gone.seconds) * NANOSECONDS + gone.microseconds * 1_000
-            if type(time) is not datetime:
-                ns += int(getattr(time, "nanosecond", 0))  # of pandas' times
-            found = ("utc" if zoned else "naive", ns)
+            read = _from_datetime(time)
         elif isinstance(time, Real) and not isinstance(time, (bool, np.bool_)):
-            number = self._from_number(time)
-            if number is None:
-                return None
-            found, unit = number
-        else:
+            read = self._from_number(time)
+        if read is None or abs(read.ns) >= LONGEST:
             return None
-        if abs(found[1]) >= LONGEST:
+        other_sort = (read.clock in DATED) != (self.clock in DATED)
+        if self._settled and not self._counts_rows and other_sort:
             return None
-        dated = found[0] in ("naive", "utc")
-        if self._settled and not self._counts_rows and dated != (self.clock in ("naive", "utc")):
-            return None
-        if self._unit is None and unit is not None:
-            self._unit = unit
-        return found
+        if self._unit is None:
+            self._unit = read.unit
+        return read.clock, read.ns
 
-    def _from_number(self, time: Any) -> tuple[tuple[Clock, int], int] | None:
-        """A plain number, and its unit: seconds, or some unit since 1970 if as large as that."""
+    def _from_number(self, time: Any) -> Read | None:
+        """A plain number: seconds, or some unit since 1970 if as large as that."""
         try:
             size = abs(float(time))
         except OverflowError:
@@ -176,35 +171,29 @@ class StreamClock:
         fraction = round(float(time - whole) * unit)
         if clock == "utc" and unit == NANOSECONDS:
             fraction = (fraction + 500) // 1_000 * 1_000  # all that a float holds of seconds
-        return (clock, int(whole) * unit + fraction), unit
-
-    def snapshot(self) -> dict[str, Any]:
-        """Everything the future depends on."""
-        return {
-            "clock": self.clock,
-            "settled": int(self._settled),
-            "unit": self._unit,
-            "bad": self._bad,
-            "dates_seen": int(self._dates_seen),
-            "zones_seen": int(self._zones_seen),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
-        self.clock = state["clock"]
-        self._settled = bool(state["settled"])
-        self._unit = None if state["unit"] is None else int(state["unit"])
-        self._bad = int(state["bad"])
-        self._dates_seen = bool(state["dates_seen"])
-        self._zones_seen = bool(state["zones_seen"])
+        return Read(clock, int(whole) * unit + fraction, unit)
 
 
 def _from_text(text: str) -> datetime | float | None:
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
+    for read in (float, datetime.fromisoformat):
+        with suppress(ValueError):
+            return read(text.strip())
+    return None
+
+
+def _from_numpy(time: np.datetime64) -> Read | None:
+    micro = time.astype("datetime64[us]").astype(np.int64)
+    if np.isnat(time) or abs(int(micro)) >= LONGEST // 1_000:  # years overflow nanoseconds
         return None
+    return Read("naive", int(time.astype("datetime64[ns]").astype(np.int64)))
+
+
+def _from_datetime(time: datetime) -> Read | None:
+    if time != time:  # pandas' "not a time" calls itself a datetime
+        return None
+    zoned = time.tzinfo is not None and time.utcoffset() is not None
+    gone = time - EPOCH_UTC if zoned else time.replace(tzinfo=None) - EPOCH
+    ns = (gone.days * 86_400 + gone.seconds) * NANOSECONDS + gone.microseconds * 1_000
+    if type(time) is not datetime:
+        ns += int(getattr(time, "nanosecond", 0))  # of pandas' times
+    return Read("utc" if zoned else "naive", ns)

@@ -21,31 +21,37 @@ from causewatch.data.order import (
     _is_switch_night,
     is_far,
 )
-from causewatch.data.table import NANOSECONDS, Clock, format_time
+from causewatch.data.table import NANOSECONDS, format_time
+from causewatch.monitor.intake_clock import StreamClock
 from causewatch.monitor.intake_problems import Problems
+from causewatch.monitor.stateful import Stateful
 
 __all__ = ["RowOrder"]
 
 Floats = NDArray[np.float64]
 
 
-class RowOrder:
+class RowOrder(Stateful):
     """Decides which rows count, where stretches begin, and keeps late rows back meanwhile.
 
     Parameters
     ----------
     interval, gap
         Usual time between two rows, and the step that begins a new stretch, in nanoseconds.
+    times
+        Says what the times count.
     problems
         Where to count what is wrong.
     """
 
-    def __init__(self, interval: int, gap: int, problems: Problems) -> None:
+    STATE = ("last", "shift", "put_right")
+
+    def __init__(self, interval: int, gap: int, times: StreamClock, problems: Problems) -> None:
         self._interval = interval
         self._gap = gap
         self._far = max(FAR, gap)
+        self._times = times
         self._problems = problems
-        self.clock: Clock = "rows"
         self.last: int | None = None  # time of the last row that counted, as moved
         self.shift = 0  # by which times are moved: daylight saving
         self.put_right = False  # whether daylight saving is undone in the times that come
@@ -57,7 +63,7 @@ class RowOrder:
         yield from self._decide(final=False)
 
     def finish(self) -> Iterator[tuple[int, Floats, bool]]:
-        """There are no more rows, or the next one begins a new stretch whatever its time."""
+        """Decide about all rows waiting; the next one begins a new stretch whatever its time."""
         yield from self._decide(final=True)
         self.last, self.shift = None, 0
 
@@ -161,7 +167,7 @@ class RowOrder:
 
     def _switches(self, now: int, jump: int) -> bool:
         """Whether the step to `now` is a daylight-saving change by `jump`."""
-        concerned = self.clock == "naive" and not self.put_right
+        concerned = self._times.clock == "naive" and not self.put_right
         if self.last is None or not concerned or self._interval >= LONGEST_SWITCH_INTERVAL:
             return False
         off = now - self.last - self._interval - jump
@@ -179,24 +185,19 @@ class RowOrder:
         self.shift += by
 
     def _show(self, time: int) -> str:
-        return format_time(time, self.clock)
+        return format_time(time, self._times.clock)
 
     def snapshot(self) -> dict[str, Any]:
         """Everything the future depends on."""
         rows = [values for _, values in self.waiting]
-        return {
-            "last": self.last,
-            "shift": self.shift,
-            "put_right": int(self.put_right),
+        return super().snapshot() | {
             "waiting_times": np.array([time for time, _ in self.waiting], dtype=np.int64),
             "waiting_values": np.array(rows) if rows else np.empty((0, 0)),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self.last = None if state["last"] is None else int(state["last"])
-        self.shift = int(state["shift"])
-        self.put_right = bool(state["put_right"])
+        super().restore(state)
         times = np.asarray(state["waiting_times"]).tolist()
         values = np.array(state["waiting_values"], dtype=np.float64)
         self.waiting = list(zip(times, values, strict=True))

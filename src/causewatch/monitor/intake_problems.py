@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,13 +20,8 @@ class Problems:
     """
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
+        self.counts: Counter[str] = Counter()  # how often each kind was met
         self._new = Tally()
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """How often each kind was met."""
-        return dict(self._counts)
 
     def add(self, kind: str, text: str, count: int = 1, about: str = "") -> None:
         """Count `count` more of `kind` and note it; see `causewatch.data.notes.Tally.add`."""
@@ -38,7 +34,7 @@ class Problems:
 
     def count(self, kind: str, count: int = 1) -> None:
         """Count `count` more of `kind` without a note: too frequent to be shown each time."""
-        self._counts[kind] = self._counts.get(kind, 0) + count
+        self.counts[kind] += count
 
     def drain(self) -> tuple[Note, ...]:
         """The notes since the last call."""
@@ -47,9 +43,9 @@ class Problems:
 
     def snapshot(self) -> dict[str, Any]:
         """The counts; notes that nobody has looked at are not kept."""
-        return dict(self._counts)
+        return dict(self.counts)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
-        self._counts = {str(kind): int(count) for kind, count in state.items()}
+        self.counts = Counter(state)
         self._new = Tally()

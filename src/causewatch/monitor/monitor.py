@@ -12,24 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.table import NANOSECONDS, Clock, Note
-from causewatch.detectors import (
-    Evidence,
-    Guards,
-    InnovationDetector,
-    Lifts,
-    PublishedDetector,
-    PublishedOptions,
-)
+from causewatch.detectors import PublishedOptions
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.model import NormalModel
 from causewatch.monitor.alarm_settings import AlarmSettings
 from causewatch.monitor.alarms import Alarm, AlarmEvents, BrokenLink
 from causewatch.monitor.course import Course, Recorder
 from causewatch.monitor.health import STREAM, HealthChange, HealthWatch, SignalHealth
-from causewatch.monitor.intake import Intake, TickRow
+from causewatch.monitor.intake import Intake
 from causewatch.monitor.intake_rows import row_and_time
+from causewatch.monitor.judging import Judge
 from causewatch.monitor.policy import AlarmPolicy
+from causewatch.monitor.stateful import Stateful
 from causewatch.monitor.tick import Named, Tick
+from causewatch.preprocess.ticks import FullTick
 
 __all__ = ["Monitor"]
 
@@ -48,7 +44,7 @@ REFILLED = 32
 Describe = Callable[[Alarm], Alarm]
 
 
-class Monitor:
+class Monitor(Stateful):
     """Watches a stream with a learnt model.
 
     Rows go in one at a time; they are averaged to ticks exactly as learning did. Every call of
@@ -82,6 +78,16 @@ class Monitor:
     (True, True)
     """
 
+    STATE = (
+        "stream",
+        "_intake",
+        "_health",
+        "_policy",
+        "_recorder",
+        "_since_gap",
+        "_time",
+    )
+
     def __init__(
         self,
         model: NormalModel,
@@ -104,7 +110,6 @@ class Monitor:
             )
             raise SettingError(msg)
         self._index = {name: k for k, name in enumerate(self._names)}
-        self._links = list(model.graph)
         self.reset()
 
     def reset(self) -> None:
@@ -117,15 +122,15 @@ class Monitor:
             extra=watching.guarded,
             gap=watching.gap,
         )
-        self._detector = self._new_detector()
-        settings = None if watching.limits is None else watching.limits.settings
-        self._guards = Guards(watching.ranges, settings)
+        self._judge = Judge(model, self._options)
+        # The published method knows standing still as a matter of health, and no effects.
+        published = watching.published is not None
         self._health = HealthWatch(
             self._names,
             watching.habits,
             hold=model.preprocessing.hold,
             rows_expected=model.preprocessing.every / model.interval,
-            frozen=settings is None,
+            frozen=published,
             every=model.preprocessing.every,
         )
         self._policy = AlarmPolicy(
@@ -136,17 +141,9 @@ class Monitor:
             model.clock,
             describe=self._described,
             health_only=(STREAM,),
-            # The published method says nothing of effects.
-            effects=None
-            if settings is None
-            else np.pad(model.equations.effects, (0, len(watching.guarded))),
+            effects=None if published else model.equations.effects,
         )
         self._recorder = Recorder(self._names, RECORDED)
-        # Lifts belong to the default detector; the published one knows none.
-        self._lifts: Lifts | None = None
-        if settings is not None:
-            every = model.preprocessing.every
-            self._lifts = Lifts(model.equations, len(watching.guarded), every, settings)
         self._since_gap = REFILLED
         self._openings: dict[str, Course] = {}
         self._time: int | None = None
@@ -178,11 +175,11 @@ class Monitor:
         return self._answer(self._intake.row_ns(values, time))
 
     def flush(self) -> Tick:
-        """The stream has ended: judge the tick still open, if it is to be kept."""
+        """End the stream: judge the tick still open, if it is to be kept."""
         return self._answer(self._intake.flush())
 
     def silent(self, detail: str, time: int | None = None, lasted: float = 0.0) -> AlarmEvents:
-        """No rows come, though some should: raises an alarm until the next tick.
+        """Raise an alarm because no rows come; the next tick clears it.
 
         A monitor has no clock of its own, so whoever feeds it must notice, and say so again now and
         then while it lasts. To the stream its time stands still meanwhile: the alarm begins with
@@ -240,43 +237,18 @@ class Monitor:
 
     def broken_links(self) -> tuple[BrokenLink, ...]:
         """Links that do not act as learnt at present, worst first."""
-        found = self._detector.links()
-        normal = self.model.equations.coefficient
-        worst = np.argsort(-np.nan_to_num(found.deviation), kind="stable")
-        return tuple(
-            BrokenLink(
-                self._links[k],
-                float(normal[k]),
-                float(found.observed[k]),
-                float(found.deviation[k]),
-            )
-            for k in worst.tolist()
-            if found.deviation[k] > 1.0
-        )
+        return self._judge.broken_links()
 
     def published_ranking(self) -> Mapping[str, float]:
         """Signals by the published criterion, for models of the `paper` preset."""
-        if not isinstance(self._detector, PublishedDetector):
-            return {}
-        values = self._detector.ranking()
-        order = np.argsort(-values, kind="stable").tolist()
-        return {self.model.signals[k]: float(values[k]) for k in order}
+        return self._judge.published_ranking()
 
     def snapshot(self) -> dict[str, Any]:
         """Everything the future depends on: numbers, text, arrays, lists and dictionaries."""
-        return {
+        return super().snapshot() | {
             "model": fingerprint(self.model),
-            "stream": self.stream,
-            "intake": self._intake.snapshot(),
-            "detector": self._detector.snapshot(),
-            "guards": self._guards.snapshot(),
-            "health": self._health.snapshot(),
-            "policy": self._policy.snapshot(),
-            "recorder": self._recorder.snapshot(),
-            "lifts": {} if self._lifts is None else self._lifts.snapshot(),
+            **self._judge.snapshot(),
             "openings": {id: course.to_state() for id, course in self._openings.items()},
-            "since_gap": self._since_gap,
-            "time": self._time,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -289,132 +261,64 @@ class Monitor:
             raise SettingError(msg)
         self.stream = state["stream"]
         self.reset()
-        self._intake.restore(state["intake"])
-        self._detector.restore(state["detector"])
-        self._guards.restore(state["guards"])
-        self._health.restore(state["health"])
-        self._policy.restore(state["policy"])
-        self._recorder.restore(state["recorder"])
-        if self._lifts is not None:
-            self._lifts.restore(state["lifts"])
+        super().restore(state)
+        self._judge.restore(state)
         self._openings = {
-            id: Course.from_state(self._names, one) for id, one in state["openings"].items()
+            id: Course.from_state(self._names, arrays) for id, arrays in state["openings"].items()
         }
-        self._since_gap = int(state["since_gap"])
-        self._time = state["time"]
 
-    def _new_detector(self) -> InnovationDetector | PublishedDetector:
-        watching = self.model.watching
-        if watching.published is not None:
-            return PublishedDetector(self.model.equations, watching.published, self._options)
-        if watching.limits is None:
-            msg = "This model has no alarm limits; learn it again with this release."
-            raise SettingError(msg)
-        if self._options is not None:
-            msg = "Options of the published detector need a model learnt with --preset paper."
-            raise SettingError(msg)
-        return InnovationDetector(self.model.equations, watching.limits)
-
-    def _answer(self, rows: Sequence[TickRow]) -> Tick:
-        if not rows:
+    def _answer(self, full: Sequence[FullTick]) -> Tick:
+        if not full:
             return Tick(self._time, complete=False)
-        ticks = [self._judge(row) for row in rows]
+        ticks = [self._complete(tick) for tick in full]
         if len(ticks) == 1:
             return ticks[0]
         return replace(ticks[-1], earlier=tuple(ticks[:-1]))
 
-    def _judge(self, row: TickRow) -> Tick:
+    def _complete(self, tick: FullTick) -> Tick:
         """One complete tick."""
-        self._time = row.time
+        self._time = tick.time
         changes: list[HealthChange] = []
         for name in self._policy.take_accepted():
-            changes += self.accept(name, row.time)
+            changes += self.accept(name, tick.time)
         changes += self._health.update(
-            row.time, row.columns, row.fresh, new_stretch=row.new_stretch, pace=row.pace
+            tick.time,
+            tick.values,
+            tick.fresh,
+            new_stretch=tick.new_stretch,
+            pace=self._intake.pace,
         )
-        values = row.values
-        if not self._health.well:
-            # What a dead sensor last showed is no cause of anything.
-            values = np.where(self._health.absent[: len(values)], np.nan, values)
-        self._since_gap = 0 if row.new_stretch else self._since_gap + 1
-        found = self._judged(values, row)
-        score, signals, raw, expected, innovation, full = self._held_against(found, row)
-        changes += self._findings(row.time, full)
-        if changes:
-            self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
-        self._recorder.add(row.time, score, row.columns, expected, innovation, signals)
-        hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
+        self._since_gap = 0 if tick.new_stretch else self._since_gap + 1
+        dead = None if self._health.quiet else self._health.absent
+        judgement = self._judge.judge(tick, dead, self._policy.factors)
+        score, evidence = judgement.score, judgement.evidence
+        for k, what in judgement.unlike:
+            name = self._names[k]
+            changes += self._health.mark_unlike(name, tick.time, f"{name} {what}.")
+        self._note_health(tick.time, changes)
+        self._recorder.add(
+            tick.time, score, tick.values, judgement.expected, judgement.innovation, evidence
+        )
         # Before the update: an alarm must not be raised and given up in the same tick.
         released = [
-            self._policy.release(row.time, name)
-            for name in full
-            if not signals[self._index[name]] > 1.0
+            event
+            for k in judgement.lifted
+            if not evidence[k] > 1.0
+            for event in self._policy.release(tick.time, self._names[k])
         ]
-        events = self._policy.update(row.time, score, signals, hold, raw)
-        if released:
-            events = _joined(*released, events)
+        hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
+        events = self._policy.update(tick.time, score, evidence, hold, judgement.raw)
         return Tick(
-            row.time,
+            tick.time,
             True,
             score,
-            bool(self._policy.on),
-            Named(self._index, signals),
-            Named(self._index, expected),
-            events,
+            self._policy.on,
+            Named(self._index, evidence),
+            Named(self._index, judgement.expected),
+            AlarmEvents.of([*released, *events]) if released else events,
             tuple(changes),
-            values=Named(self._index, row.columns),
+            values=Named(self._index, tick.values),
         )
-
-    def _judged(self, values: Floats, row: TickRow) -> Evidence:
-        """What the detector says about a tick."""
-        if isinstance(self._detector, InnovationDetector):
-            fresh = row.fresh[: len(values)]
-            return self._detector.update(values, row.new_stretch, fresh)
-        return self._detector.update(values, row.new_stretch)
-
-    def _held_against(
-        self, found: Evidence, row: TickRow
-    ) -> tuple[float | None, Floats, Floats, Floats, Floats, tuple[str, ...]]:
-        """Evidence of mechanisms and guards in units of the limits as they are now.
-
-        This is the one place where limits are widened: by the factor of the model, by what
-        operators called normal, and for signals that were loud alone for long. Gives the score,
-        the evidence, the same in units of the model's limits, what was expected, the innovations,
-        and the signals whose limit was lifted by this tick; evidence is in units of lifted limits
-        from that tick on.
-        """
-        innovation = getattr(self._detector, "innovation", found.signals)
-        raw, expected = found.signals, found.expected
-        if len(self._guards):
-            guard = self._guards.update(row.extra, row.values)
-            raw = np.concatenate([raw, guard])
-            expected = np.concatenate([expected, self._guards.expected()])
-            innovation = np.concatenate([innovation, guard])
-        if self.model.watching.factor != 1.0:
-            raw = raw / self.model.watching.factor
-        if found.score is None:
-            return None, raw, raw, expected, innovation, ()
-        held = raw / self._policy.factors if self._policy.marks else raw
-        signals = held
-        full: tuple[str, ...] = ()
-        if self._lifts is not None:
-            signals, lifted = self._lifts.step(held)
-            if lifted is not None:
-                signals = held / self._lifts.lift
-                full = tuple(self._names[k] for k in np.flatnonzero(lifted).tolist())
-        return float(np.nanmax(signals)), signals, raw, expected, innovation, full
-
-    def _findings(self, time: int, full: tuple[str, ...]) -> list[HealthChange]:
-        """Signals that are no longer as learnt become a matter of health."""
-        changes: list[HealthChange] = []
-        for name in full:
-            detail = f"{name} has been off alone for hours, or again and again."
-            changes += self._health.mark_unlike(name, time, detail)
-        for place in np.flatnonzero(self._guards.unlike).tolist():
-            name = self.model.watching.guarded[place]
-            detail = f"{name} began with a value that it did not have in normal operation."
-            changes += self._health.mark_unlike(name, time, detail)
-        return changes
 
     def accept(self, signal: str, time: int | None = None) -> list[HealthChange]:
         """Take a signal as it is now for normal, until a new model is learnt.
@@ -424,23 +328,24 @@ class Monitor:
         """
         if signal not in self._index:
             raise UnknownNameError(signal, "signal", self._names)
-        k, number = self._index[signal], len(self.model.signals)
-        if k >= number:
-            self._guards.accept(k - number)
-        elif isinstance(self._detector, InnovationDetector):
-            self._detector.accept(k)
-        if self._lifts is not None:
-            self._lifts.reset(k)
+        self._judge.accept(self._index[signal])
         at = time if time is not None else self._time or 0
         changes = self._health.unmark(signal, at)
-        self._policy.health(at, {c.now.signal: _problem(c.now) for c in changes})
+        self._note_health(at, changes)
         return changes
+
+    def _note_health(self, time: int, changes: Sequence[HealthChange]) -> None:
+        """Tell the alarm policy what is wrong with signals."""
+        states = {change.now.signal: change.now.state for change in changes}
+        self._policy.health(
+            time, {name: None if state == "ok" else state for name, state in states.items()}
+        )
 
     def _described(self, alarm: Alarm) -> Alarm:
         """An alarm with what is needed to explain it."""
         if alarm.kind == "anomaly":
             concerned = set(alarm.signals)
-            links = [one for one in self.broken_links() if one.link.target in concerned]
+            links = [broken for broken in self.broken_links() if broken.link.target in concerned]
             alarm = replace(
                 alarm,
                 broken_links=tuple(links[:MOST_LINKS]),
@@ -459,8 +364,8 @@ class Monitor:
         kept = self._openings.get(alarm.id)
         if kept is None or np.count_nonzero(course.time > alarm.raised_at) <= OPENING:
             kept = course
-        active = {one.id for one in self._policy.active} | {alarm.id}
-        self._openings = {id: one for id, one in self._openings.items() if id in active}
+        on = {other.id for other in self._policy.active}
+        self._openings = {id: course for id, course in self._openings.items() if id in on}
         self._openings[alarm.id] = kept
         return kept
 
@@ -477,11 +382,3 @@ def fingerprint(model: NormalModel) -> str:
     if model.watching.factor != 1.0:
         digest.update(repr(model.watching.factor).encode())
     return digest.hexdigest()[:16]
-
-
-def _problem(health: SignalHealth) -> str | None:
-    return None if health.state == "ok" else health.state
-
-
-def _joined(*events: AlarmEvents) -> AlarmEvents:
-    return AlarmEvents.of([pair for some in events for pair in some])

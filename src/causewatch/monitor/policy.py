@@ -1,4 +1,4 @@
-"""The life of alarms: when they are raised, updated, cleared, merged and turned into others.
+"""`AlarmPolicy`: the life of alarms, and what people may do to them.
 
 Rules
 -----
@@ -18,16 +18,22 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.errors import UnknownNameError
-from causewatch.monitor.alarms import Alarm, AlarmEvents, Event, Kind, alarm_id
-from causewatch.monitor.book import Pending, Told
-from causewatch.monitor.desk import AlarmDesk
+from causewatch.data.table import Clock, format_time
+from causewatch.errors import SettingError, UnknownNameError, listing
+from causewatch.monitor.alarm_settings import AlarmSettings
+from causewatch.monitor.alarms import Alarm, AlarmEvents, Event, Remark
+from causewatch.monitor.anomaly_alarms import AnomalyAlarms
+from causewatch.monitor.book import AlarmBook
+from causewatch.monitor.feedback import MARGIN, WIDEST, Feedback, NormalMark
+from causewatch.monitor.health import UNLIKE_STATE as UNLIKE
+from causewatch.monitor.health_alarms import HealthAlarms
+from causewatch.monitor.shelves import Shelf
 from causewatch.monitor.tracks import Track
 
 __all__ = ["AlarmPolicy"]
@@ -35,17 +41,19 @@ __all__ = ["AlarmPolicy"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-HOUR = 3600 * 1_000_000_000
-LARGEST = 1e9
-"""Scores and evidence are cut here: infinity is no number to remember."""
+VERSION = 3
+"""Of the layout of a snapshot."""
+MOST_COMMENTS = 20
+"""How many remarks an alarm keeps; the oldest go first."""
 
 NOTHING = AlarmEvents()
 
 
-class AlarmPolicy(AlarmDesk):
-    """Turns scores into alarms, tick by tick, for one stream.
+class AlarmPolicy:
+    """The alarms of one stream: scores raise and clear them, tick by tick, and people act on them.
 
-    What people do to alarms (`acknowledge`, `shelve`, `mark_normal` …) is described in `AlarmDesk`.
+    Every action of a person returns the events it caused, to be written down as those of a tick
+    are. Who did it and when is passed in; nothing here reads a clock.
 
     Parameters
     ----------
@@ -69,6 +77,67 @@ class AlarmPolicy(AlarmDesk):
     effects
         Which signals are direct causes of which others (signals × signals); none if not given.
     """
+
+    def __init__(
+        self,
+        settings: AlarmSettings,
+        signals: Sequence[str],
+        fingerprint: str,
+        stream: str,
+        clock: Clock,
+        describe: Callable[[Alarm], Alarm] | None = None,
+        health_only: Sequence[str] = (),
+        effects: Mask | None = None,
+    ) -> None:
+        self.signals = tuple(signals)
+        names = (*self.signals, *health_only)
+        if not self.signals or len(set(names)) < len(names):
+            msg = f"The signals are {listing(names)}; at least one is needed, each once."
+            raise SettingError(msg)
+        self._book = AlarmBook(settings, names, fingerprint, stream, clock, describe)
+        self._anomalies = AnomalyAlarms(self._book, effects)
+        self._health = HealthAlarms(self._book)
+        self._feedback = Feedback(self.signals)
+        self._accepted: list[str] = []  # signals whose mechanisms are to be moved
+
+    # What there is
+
+    @property
+    def active(self) -> tuple[Alarm, ...]:
+        """Every alarm that is on, shelved ones included, oldest first."""
+        tracks = sorted(self._book.on, key=lambda track: track.raised_tick)
+        return tuple(self._book.now(track) for track in tracks)
+
+    @property
+    def recent(self) -> tuple[Alarm, ...]:
+        """Cleared alarms still remembered, the last one first."""
+        return tuple(self._book.now(track) for track in reversed(self._book.recent))
+
+    @property
+    def on(self) -> bool:
+        """Whether an anomaly alarm is on that is not shelved."""
+        return any(track.alarm.shelved_until is None for track in self._book.anomalies)
+
+    @property
+    def factors(self) -> Floats:
+        """How many times wider than learnt each limit is; evidence must be divided by it."""
+        return self._feedback.factors
+
+    @property
+    def marks(self) -> tuple[NormalMark, ...]:
+        """What operators said was normal."""
+        return self._feedback.marks
+
+    @property
+    def shelves(self) -> tuple[Shelf, ...]:
+        """What is shelved, the first to expire first."""
+        return self._book.shelves.all
+
+    def alarm(self, id: str) -> Alarm:
+        """The alarm with this id, on or still remembered."""
+        return self._book.now(self._book.find(id))
+
+    # What the monitor says
 
     def update(
         self,
@@ -95,48 +164,27 @@ class AlarmPolicy(AlarmDesk):
         raw
             The same in units of the model's limits, where these have been widened or lifted.
         """
-        self._tick += 1
-        known = score is not None and score == score
-        quiet = not known or score <= 1.0  # type: ignore[operator]
-        if (
-            quiet
-            and not self._anomalies
-            and not self._health
-            and not self._pending
-            and time < self._shelves.next_expiry
-        ):
-            if known:
-                self._streak = 0
+        book = self._book
+        book.tick += 1
+        known = score if score is not None and score == score else None
+        busy = book.anomalies or book.health or self._health.pending
+        if not busy and (known is None or known <= 1.0) and time < book.shelves.next_expiry:
+            if known is not None:
+                self._anomalies.streak = 0
             return NOTHING
-        time = int(time)  # a number of numpy's would not go into JSON
-        told: Told = []
-        back = self._expire(time) if time >= self._shelves.next_expiry else []
-        if self._health or self._pending:
-            self._check_health(time, told)
-        if score is not None and known and not (quiet and not self._anomalies):
-            self._check_anomalies(time, min(max(score, 0.0), LARGEST), signals, raw, hold, told)
-        elif known:
-            self._streak = 0
-        self._tell_again(back, time, told)
-        return AlarmEvents.of(told) if told else NOTHING
+        book.begin(time)
+        book.expire(time)
+        self._health.step()
+        if known is not None:
+            self._anomalies.step(known, signals, raw, hold)
+        return book.end()
 
     def health(self, time: int, changes: Mapping[str, str | None]) -> None:
         """Take note of signals whose health has changed: what is wrong, or None if nothing is.
 
-        Alarms follow from the next `update` on: raised once the problem has lasted `health_after`
-        ticks, cleared once the signal has been well for `clear_after` ticks.
+        Alarms follow from the next `update` on.
         """
-        for name, problem in changes.items():
-            if name not in self._index:
-                raise UnknownNameError(name, "signal", self._names)
-            if name in self._health:
-                self._health[name].problem = problem
-            elif problem is None:
-                self._pending.pop(name, None)
-            elif name in self._pending:
-                self._pending[name].problem = problem
-            else:
-                self._pending[name] = Pending(problem, int(time))
+        self._health.note(time, changes)
 
     def alert(self, time: int, name: str, problem: str, now: int) -> AlarmEvents:
         """Raise a health alarm at once: for what lasts already, while no ticks come to count.
@@ -144,17 +192,11 @@ class AlarmPolicy(AlarmDesk):
         It is raised once, however often it is called. `time` is that of the last tick, and `now`
         what it would be if ticks came: shelves end by it.
         """
-        time, told = int(time), Told()
-        back = self._expire(now) if now >= self._shelves.next_expiry else []
-        self.health(time, {name: problem})
-        track = self._health.get(name)
-        if track is not None:
-            if problem != track.alarm.problem and track.alarm.shelved_until is None:
-                self._tell("updated", track, time, told, problem=problem)
-        elif not self._shelves.muted["health"][self._index[name]]:
-            self._raise_health(time, name, told)
-        self._tell_again(back, time, told)
-        return AlarmEvents.of(told)
+        self._book.begin(time)
+        self._book.expire(now)
+        self._health.note(time, {name: problem})
+        self._health.raise_now(name)
+        return self._book.end()
 
     def release(self, time: int, signal: str) -> AlarmEvents:
         """Take a signal out of its anomaly alarm: what is wrong with it is a matter of its health.
@@ -163,218 +205,244 @@ class AlarmPolicy(AlarmDesk):
         """
         if signal not in self.signals:
             raise UnknownNameError(signal, "signal", self.signals)
-        k, told = self._index[signal], Told()
-        for track in [track for track in self._anomalies if track.member[k]]:
-            if track.member.sum() == 1:
-                self._close(track, int(time), told)
-            else:
-                track.leave(k)
-        return AlarmEvents.of(told)
+        self._book.begin(time)
+        self._anomalies.release(self._book.index[signal])
+        return self._book.end()
 
-    # Shelves and health
+    # What people do
 
-    def _expire(self, time: int) -> list[Track]:
-        """End the shelves that are over; the alarms that were on them."""
-        self._shelves.expire(time)
-        back = []
-        for track in (*self._tracks(), *self._recent):
-            until = track.alarm.shelved_until
-            if until is not None and until <= time:
-                track.alarm = replace(track.alarm, shelved_until=None)
-                back.append(track)
-        return back
+    def acknowledge(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
+        """Note who has seen the alarm first; nobody else can, unless it is opened again."""
+        track = self._book.find(id)
+        remark = _remark(by, at, comment)
+        if (first := track.alarm.acknowledged) is not None:
+            when = format_time(first.at, self._book.clock)
+            msg = f"Alarm {id} was acknowledged by {first.by} already ({when}); comment on it."
+            raise SettingError(msg)
+        return self._note("acknowledged", [track], remark, acknowledged=remark)
 
-    def _tell_again(self, back: list[Track], time: int, told: Told) -> None:
-        """Tell of what was on a shelf, unless it has just been cleared."""
-        for track in back:
-            if track.alarm.on or all(one[1].id != track.alarm.id for one in told):
-                told[:] = [
-                    one for one in told if one[1].id != track.alarm.id
-                ]  # one event is enough
-                self._unshelved(track, time, told)
+    def comment(self, id: str, *, by: str, at: int, text: str) -> AlarmEvents:
+        """Add a remark to the alarm; its text must be readable."""
+        if not any(sign.isprintable() for sign in "".join(text.split())):
+            msg = "The comment is empty; a comment needs text."
+            raise SettingError(msg)
+        return self._note("updated", [self._book.find(id)], _remark(by, at, text))
 
-    def _check_health(self, time: int, told: Told) -> None:
-        rules = self.settings
-        for track in list(self._health.values()):
-            if track.problem is None:
-                track.below += 1
-                if track.below >= rules.clear_after:
-                    self._close(track, time, told)
-            else:
-                track.below = 0
-                if track.problem != track.alarm.problem and track.alarm.shelved_until is None:
-                    self._tell("updated", track, time, told, problem=track.problem)
-        muted = self._shelves.muted["health"]
-        for name, wait in list(self._pending.items()):
-            wait.ticks += 1
-            if wait.ticks >= rules.health_after and not muted[self._index[name]]:
-                self._raise_health(time, name, told)
+    def shelve(
+        self, what: str | Iterable[str], *, until: int, by: str, at: int, comment: str = ""
+    ) -> AlarmEvents:
+        """Put an alarm (its id) or signals (a collection of names) out of sight for a time.
 
-    def _raise_health(self, time: int, name: str, told: Told) -> None:
-        """The alarm for a problem that has been waiting."""
-        wait = self._pending.pop(name)
-        track, event = self._open_health(time, name, wait.onset)
-        track.problem = wait.problem
-        self._tell(event, track, time, told, problem=wait.problem)
-
-    def _open_health(self, time: int, signal: str, onset: int) -> tuple[Track, Event]:
-        """A health alarm to be told: the one cleared a moment ago, or a new one."""
-        member = np.arange(len(self._names)) == self._index[signal]
-        track = self._lately("health", member, time)
-        event: Event = "updated"
-        if track is None:
-            id = alarm_id(self._fingerprint, self._stream, time, signal)
-            alarm = Alarm(id, "health", raised_at=time, onset=onset, updated_at=time)
-            track, event = Track(alarm, len(self._names), self._tick), "raised"
-            track.member |= member
-            track.first |= member
-        self._health[signal] = track
-        return track, event
-
-    # Anomalies
-
-    def _check_anomalies(
-        self,
-        time: int,
-        score: float,
-        signals: Floats,
-        own: Floats | None,
-        hold: bool,
-        told: Told,
-    ) -> None:
-        # Names that have a health but no evidence come last in all arrays; theirs is unknown.
-        level, raw = np.full((2, len(self._names)), np.nan)
-        level[: len(signals)] = _spread(score, signals)
-        raw[: len(signals)] = level[: len(signals)] if own is None else np.minimum(own, LARGEST)
-        free = np.where(self._shelves.muted["anomaly"], np.nan, level)
-        for track in self._anomalies:
-            free[track.member] = np.nan
-        visible = [track for track in self._anomalies if track.alarm.shelved_until is None]
-        loud = free > 1.0
-        if self._effects is not None and loud.any():
-            for track in visible:
-                follows = loud & self._effects[track.member & (level > 1.0)].any(axis=0)
-                if follows.any():
-                    track.join(follows, level, raw)
-                    loud &= ~follows
-        open_one = next((track for track in visible if not self._settled(track)), None)
-        if open_one is not None:
-            self._streak = 0
-            if loud.any():
-                open_one.join(loud, level, raw)
-                open_one.joined_tick = self._tick
-        for track in list(self._anomalies):
-            self._follow(track, time, level, raw, hold, told)
-        if open_one is None:
-            if loud.any():
-                self._rise(time, loud, level, raw, told)
-            else:
-                self._streak = 0
-
-    def _settled(self, track: Track) -> bool:
-        """Whether the trouble has stopped spreading, or somebody has seen it."""
-        quiet = self._tick - track.joined_tick >= self.settings.join_within
-        return quiet or track.alarm.acknowledged is not None
-
-    def _rise(self, time: int, loud: Mask, level: Floats, raw: Floats, told: Told) -> None:
-        """Loud signals that belong to no alarm: open one again, raise one, or wait."""
-        if self._streak == 0:
-            self._onset = time
-        self._streak += 1
-        if self._streak < self.settings.raise_after:
-            return
-        track = self._lately("anomaly", loud, time)
-        event: Event = "updated"
-        if track is None:
-            id = alarm_id(self._fingerprint, self._stream, time)
-            alarm = Alarm(id, "anomaly", raised_at=time, onset=self._onset, updated_at=time)
-            track, event = Track(alarm, len(self._names), self._tick), "raised"
-            track.first |= loud
-        track.join(loud, level, raw)
-        track.joined_tick = self._tick
-        self._anomalies.append(track)
-        self._streak = 0
-        self._tell(event, track, time, told)
-
-    def _follow(
-        self,
-        track: Track,
-        time: int,
-        level: Floats,
-        raw: Floats,
-        hold: bool,
-        told: Told,
-    ) -> None:
-        """One tick of an alarm that is on: clear it, or see whether there is something to tell."""
-        rules = self.settings
-        _, complete = track.see(level, raw)
-        own = float(np.fmax.reduce(level[track.member]))
-        if hold or own >= rules.clear_below:
-            track.below = track.lost = 0
-        elif complete or track.lost >= rules.lost_after:
-            track.below += 1
+        Nothing is raised for these signals until then. An alarm still on is then raised again.
+        Shelving signals shelves the alarms that are about them alone.
+        """
+        book = self._book
+        if until <= at:
+            msg = (
+                f"Shelving until {format_time(until, book.clock)} would be over at "
+                f"{format_time(at, book.clock)}; give a later time."
+            )
+            raise SettingError(msg)
+        remark = _remark(by, at, comment)
+        if isinstance(what, str):
+            tracks = [book.find(what)]
         else:
-            track.lost += 1
-        if track.below >= rules.clear_after:
-            self._close(track, time, told)
-            return
-        if track.alarm.shelved_until is not None:
-            return
-        if track.peak > track.reported * rules.update_factor:
-            track.dirty = True
-        spaced = self._tick - track.look_tick >= rules.update_every
-        if (track.dirty and spaced) or self._tick >= track.next_look:
-            alarm = self._described(track.picture(self._names, time), track)
-            if track.dirty or _gist(alarm) != _gist(track.alarm):
-                told.append(("updated", track.told(alarm)))
+            names = self._known(what)
+            book.shelves.add(Shelf(names, until, by, at))
+            tracks = self._about(names)
+        for track in tracks:
+            members = tuple(self._members(track))
+            book.shelves.add(Shelf(members, until, by, at, track.alarm.kind, track.alarm.id))
+        return self._note("shelved", tracks, remark, shelved_until=until)
 
-    def _close(self, track: Track, time: int, told: Told) -> None:
-        """Clear an alarm."""
-        self._forget(track)
-        self._tell("cleared", track, time, told, cleared_at=time)
+    def unshelve(self, what: str | Iterable[str], *, at: int) -> AlarmEvents:
+        """Take an alarm (its id) or signals (a collection of names) off the shelf.
 
-    def _soon(self, track: Track, time: int) -> bool:
-        """Whether an alarm was cleared so lately that trouble of its signals is the same."""
-        if self._tick - track.until_tick <= self.settings.merge_within:
-            return True
-        cleared = track.alarm.cleared_at or 0
-        lasted = cleared - track.alarm.raised_at
-        return 0 <= time - cleared <= min(lasted, self.settings.merge_hours * HOUR)
+        Alarms still on are raised again, under their own id.
+        """
+        book, shelves = self._book, self._book.shelves
+        if isinstance(what, str):
+            if what not in shelves.alarms:
+                raise UnknownNameError(what, "shelved alarm", shelves.alarms)
+            shelves.remove_alarm(what)
+            tracks = [track for track in (*book.on, *book.recent) if track.alarm.id == what]
+        else:
+            names, shelved = self._known(what), shelves.signals
+            for name in names:
+                if name not in shelved:
+                    raise UnknownNameError(name, "shelved signal", shelved)
+            shelves.remove_signals(names)
+            tracks = self._about(names)
+            for track in tracks:
+                shelves.remove_alarm(track.alarm.id)
+        book.begin(at)
+        for track in tracks:
+            if track.alarm.shelved_until is not None:
+                book.tell_unshelved(track)
+        return book.end()
 
-    def _lately(self, kind: Kind, loud: Mask, time: int) -> Track | None:
-        """The last alarm cleared a while ago that some of `loud` had raised, opened again."""
-        for track in reversed(self._recent):
-            alarm = track.alarm
-            same = alarm.kind == kind and not alarm.normal and (track.first & loud).any()
-            if same and self._soon(track, time):
-                self._recent = [one for one in self._recent if one is not track]
-                merged = alarm.merged + 1
-                track.alarm = replace(
-                    alarm, cleared_at=None, shelved_until=None, acknowledged=None, merged=merged
+    def accept(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
+        """Accept a signal as it is now: clears the finding that it is no longer as learnt.
+
+        The mechanism of the signal moves to where it is; `take_accepted` hands it to the monitor.
+        """
+        track = self._book.find(id)
+        if track.problem != UNLIKE or not track.alarm.on:
+            msg = (
+                f"Alarm {id} does not say that a signal is no longer as learnt; only that can be"
+                " accepted."
+            )
+            raise SettingError(msg)
+        remark = _remark(by, at, comment)
+        self._accepted += self._members(track)
+        return self._clear(track, remark)
+
+    def take_accepted(self) -> list[str]:
+        """Signals that were accepted since the last call."""
+        accepted, self._accepted = self._accepted, []
+        return accepted
+
+    def mark_normal(
+        self,
+        id: str,
+        *,
+        by: str,
+        at: int,
+        comment: str = "",
+        signals: Iterable[str] | None = None,
+    ) -> AlarmEvents:
+        """Mark an alarm as normal: widens limits, and clears the alarm if it is on.
+
+        Each limit becomes `MARGIN` times the largest value its signal has reached in the alarm, at
+        most `WIDEST` times the learnt one.
+        They are those of `signals`, or else of the causes that the alarm names, and of no others.
+        `undo_normal` takes it back.
+        """
+        track = self._book.find(id)
+        places = self._concerned(track, signals)
+        wider = np.clip(np.nan_to_num(MARGIN * track.raw), 1.0, WIDEST)
+        factors = {self._book.names[k]: float(wider[k]) for k in places}
+        remark = _remark(by, at, comment)
+        self._feedback.add(NormalMark(id, by, at, factors))
+        return self._clear(track, remark, normal=True)
+
+    def undo_normal(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
+        """Take `mark_normal` back: the limits are as they were without it.
+
+        No event if the alarm itself has been forgotten in the meantime.
+        """
+        remark = _remark(by, at, comment)
+        marked = [mark.alarm for mark in self.marks]
+        if id not in marked:
+            raise UnknownNameError(id, "alarm marked as normal", marked)
+        self._feedback.remove(id)
+        tracks = [track for track in self._book.recent if track.alarm.id == id]
+        return self._note("updated", tracks, remark, normal=False)
+
+    def _note(
+        self, event: Event, tracks: Iterable[Track], remark: Remark, **changes: Any
+    ) -> AlarmEvents:
+        """Change alarms as a person says; nothing is described anew."""
+        self._book.begin(remark.at)
+        for track in tracks:
+            comments = _with(track.alarm.comments, remark)
+            self._book.note(event, track, comments=comments, **changes)
+        return self._book.end()
+
+    def _clear(self, track: Track, remark: Remark, **changes: Any) -> AlarmEvents:
+        """Clear an alarm that a person has dealt with, if it is on, and take it off the shelf."""
+        self._book.shelves.remove_alarm(track.alarm.id)
+        changes |= {
+            "acknowledged": track.alarm.acknowledged or remark,  # the first who saw it
+            "shelved_until": None,
+        }
+        if not track.alarm.on:
+            return self._note("updated", [track], remark, **changes)
+        self._book.begin(remark.at)
+        comments = _with(track.alarm.comments, remark)
+        self._book.close(track, comments=comments, **changes)
+        return self._book.end()
+
+    def _concerned(self, track: Track, signals: Iterable[str] | None) -> list[int]:
+        """Signals of an alarm whose limits are to be widened."""
+        id, index = track.alarm.id, self._book.index
+        known = np.flatnonzero(track.raw > 0).tolist()
+        if not known:
+            msg = f"Alarm {id} has no evidence whose limit could be widened; shelve it instead."
+            raise SettingError(msg)
+        names = [self._book.names[k] for k in known]
+        if signals is not None:
+            wanted = self._known(signals)
+            for name in wanted:
+                if name not in names:
+                    raise UnknownNameError(name, f"signal of alarm {id}", names)
+            return [index[name] for name in wanted]
+        causes = {cause.signal for cause in track.alarm.causes}
+        places = [k for k, name in zip(known, names, strict=True) if name in causes]
+        return places or [max(known, key=lambda k: float(track.raw[k]))]
+
+    def _known(self, names: Iterable[str]) -> tuple[str, ...]:
+        """`names`, each once, if all are signals."""
+        unique = tuple(dict.fromkeys(names))
+        if not unique:
+            msg = "No signal was named; name at least one."
+            raise SettingError(msg)
+        for name in unique:
+            if name not in self._book.index:
+                raise UnknownNameError(name, "signal", self._book.names)
+        return unique
+
+    def _members(self, track: Track) -> list[str]:
+        return [self._book.names[k] for k in np.flatnonzero(track.member).tolist()]
+
+    def _about(self, names: Iterable[str]) -> list[Track]:
+        """Alarms that are on and about no other signals than these."""
+        return [track for track in self._book.on if set(self._members(track)) <= set(names)]
+
+    # State
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything as plain values (JSON), so that `restore` goes on exactly from here."""
+        return {
+            **self._identity(),
+            **self._anomalies.snapshot(),
+            **self._health.snapshot(),
+            **self._book.snapshot(),
+            "marks": self._feedback.snapshot(),
+            "accepted": list(self._accepted),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a `snapshot` of the same model and stream."""
+        for name, value in self._identity().items():
+            if name not in state or state[name] != value:
+                msg = (
+                    f"The alarm state has another {name} than this monitor; "
+                    "start with a state of the same model and stream, or without one."
                 )
-                track.below = track.lost = 0
-                return track
-        return None
+                raise SettingError(msg)
+        self._book.restore(state)
+        self._anomalies.restore(state)
+        self._health.restore(state)
+        self._feedback.restore(state["marks"])
+        self._accepted = list(state["accepted"])
+
+    def _identity(self) -> dict[str, Any]:
+        """What a state must have in common with this policy."""
+        return {
+            "version": VERSION,
+            "fingerprint": self._book.fingerprint,
+            "stream": self._book.stream,
+            "signals": list(self._book.names),
+        }
 
 
-def _spread(score: float, signals: Floats) -> Floats:
-    """Evidence scaled so that its largest entry is `score`.
-
-    Where no signal has any, nobody knows where the trouble is: then every signal gets the score.
-    """
-    top = float(np.fmax.reduce(signals))
-    if top == score:
-        return signals
-    if not top > 0.0:
-        return np.full(len(signals), score)
-    if top > LARGEST:
-        signals = np.minimum(signals, LARGEST)
-        top = LARGEST
-    found = signals * (score / top)
-    found[signals == top] = score  # to the last digit, in spite of rounding
-    return found
+def _remark(by: str, at: int, text: str) -> Remark:
+    if not by.strip():
+        msg = "The name of the person is empty; say who it was."
+        raise SettingError(msg)
+    return Remark(by, at, text)
 
 
-def _gist(alarm: Alarm) -> tuple[object, ...]:
-    """What of an explanation is worth an update when it changes."""
-    return (*(cause.signal for cause in alarm.causes[:3]), alarm.abstained)
+def _with(comments: tuple[Remark, ...], remark: Remark) -> tuple[Remark, ...]:
+    return (*comments, remark)[-MOST_COMMENTS:] if remark.text else comments

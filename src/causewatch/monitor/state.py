@@ -39,22 +39,22 @@ def pack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if kind is str:
         return TEXT + value if value.startswith((ARRAY, NUMBER, TEXT)) else value
     if isinstance(value, (list, tuple)):
-        return [pack(one, arrays) for one in value]
+        return [pack(item, arrays) for item in value]
     if isinstance(value, np.ndarray):
         name = str(len(arrays))
         arrays[name] = value
         return ARRAY + name
     if isinstance(value, Mapping):
-        return {str(key): pack(one, arrays) for key, one in value.items()}
+        return {str(key): pack(item, arrays) for key, item in value.items()}
     return value
 
 
 def unpack(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """What was packed; tuples have become lists."""
     if isinstance(value, dict):
-        return {key: unpack(one, arrays) for key, one in value.items()}
+        return {key: unpack(item, arrays) for key, item in value.items()}
     if isinstance(value, list):
-        return [unpack(one, arrays) for one in value]
+        return [unpack(item, arrays) for item in value]
     if isinstance(value, str):
         if value.startswith(ARRAY):
             return arrays[value.removeprefix(ARRAY)]

@@ -1,10 +1,10 @@
-"""The open book on one alarm: what the policy must know from tick to tick."""
+"""`Track`: an alarm and what the policy counts about it from tick to tick."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,54 +18,60 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+@dataclass(slots=True, eq=False)
 class Track:
-    """An alarm and the counters behind it.
+    """An alarm and the counters behind it. Arrays have one entry per signal.
 
-    `alarm` is as it was at its last event; `picture` brings it up to date. Arrays have one entry
-    per signal: `member` says which signals the alarm is about, `first` which of them raised it;
-    `evidence` is the largest evidence
-    of each member so far, `raw` the same before any widening of limits (NaN: none).
+    Attributes
+    ----------
+    alarm
+        As it was at its last event; `picture` brings it up to date.
+    member, first
+        Signals that the alarm is about, and those that raised it.
+    evidence, raw
+        The largest evidence of each member so far, and the same before any widening of limits
+        (NaN: none).
+    peak, reported
+        The largest score so far (0: none yet), and the peak at the last event.
+    dirty
+        Whether there is something new to tell.
+    raised_tick, joined_tick, look_tick, next_look, until_tick
+        Ticks at which it was raised, the last signal joined (effects of members left out), it was
+        last described, it is described again even if nothing is new, and it was cleared.
+    below, lost
+        Ticks in a row towards clearing, and in which some member was unknown and no other loud.
+    problem
+        What is wrong now with the signal of a health alarm, None if nothing.
+    written
+        See `remembered`.
     """
 
-    __slots__ = (
-        "alarm",
-        "below",
-        "dirty",
-        "evidence",
-        "first",
-        "joined_tick",
-        "look_tick",
-        "lost",
-        "member",
-        "next_look",
-        "peak",
-        "problem",
-        "raised_tick",
-        "raw",
-        "reported",
-        "until_tick",
-        "written",
-    )
+    alarm: Alarm
+    member: Mask
+    first: Mask
+    evidence: Floats
+    raw: Floats
+    peak: float = 0.0
+    reported: float = 0.0
+    dirty: bool = False
+    raised_tick: int = 0
+    joined_tick: int = 0
+    look_tick: int = 0
+    next_look: int = 0
+    until_tick: int = 0
+    below: int = 0
+    lost: int = 0
+    problem: str | None = None
+    written: tuple[Alarm, str] | None = None
 
-    def __init__(self, alarm: Alarm, signals: int, tick: int) -> None:
-        self.alarm = alarm
-        self.member: Mask = np.zeros(signals, dtype=np.bool_)
-        self.first: Mask = np.zeros(signals, dtype=np.bool_)
-        self.evidence: Floats = np.full(signals, np.nan)
-        self.raw: Floats = np.full(signals, np.nan)
-        self.peak = 0.0  # largest score so far; 0: none yet
-        self.reported = 0.0  # the peak at the last event
-        self.dirty = False  # whether there is something new to tell
-        self.raised_tick = tick
-        self.joined_tick = tick  # when the last signal joined, effects of members left out
-        self.look_tick = tick  # when it was last described
-        self.next_look = tick  # when it is described again even if nothing is new
-        self.until_tick = tick  # when it was cleared
-        self.below = 0  # ticks in a row towards clearing
-        self.lost = 0  # ticks in a row in which some member was unknown, and no other loud
-        self.written: tuple[Alarm, str] | None = None  # see `remembered`
-        # Health alarms only:
-        self.problem: str | None = None  # what is wrong now, None if nothing
+    @classmethod
+    def new(cls, alarm: Alarm, signals: int, tick: int) -> Self:
+        """A track of an alarm without members, raised at `tick`."""
+        member, first = np.zeros((2, signals), dtype=np.bool_)
+        evidence, raw = np.full((2, signals), np.nan)
+        track = cls(alarm, member, first, evidence, raw, raised_tick=tick, joined_tick=tick)
+        track.look_tick = track.next_look = track.until_tick = tick
+        return track
 
     def join(self, which: Mask, level: Floats, raw: Floats) -> None:
         """Signals become members, with their evidence at this tick."""
@@ -81,26 +87,23 @@ class Track:
 
     def see(self, level: Floats, raw: Floats) -> tuple[float, bool]:
         """Note this tick's evidence; the largest among members, and whether all were known."""
-        mine = level[self.member]
-        self.evidence[self.member] = np.fmax(self.evidence[self.member], mine)
+        levels = level[self.member]
+        self.evidence[self.member] = np.fmax(self.evidence[self.member], levels)
         self.raw[self.member] = np.fmax(self.raw[self.member], raw[self.member])
-        own = float(np.fmax.reduce(mine))
-        if own > self.peak:
-            self.peak = own
-        return own, not np.isnan(mine).any()
+        largest = float(np.fmax.reduce(levels))
+        if largest > self.peak:
+            self.peak = largest
+        return largest, not np.isnan(levels).any()
 
     def picture(self, names: Sequence[str], time: int) -> Alarm:
         """The alarm as of now."""
         places = np.flatnonzero(self.member)
-        found = self.evidence[places]
-        order = np.argsort(-np.nan_to_num(found), kind="stable")
-        signals = {
-            names[int(places[k])]: None if np.isnan(found[k]) else float(found[k]) for k in order
-        }
+        order = places[np.argsort(-np.nan_to_num(self.evidence[places]), kind="stable")]
+        signals = {names[k]: _plain(self.evidence[k]) for k in order.tolist()}
         return replace(self.alarm, updated_at=time, peak_score=self.peak or None, signals=signals)
 
-    def told(self, alarm: Alarm) -> Alarm:
-        """`alarm` has gone out as an event."""
+    def note_event(self, alarm: Alarm) -> Alarm:
+        """The alarm has changed to `alarm`, and an event says so."""
         self.alarm = alarm
         self.reported = self.peak
         self.dirty = False
@@ -130,37 +133,25 @@ class Track:
     @classmethod
     def restored(cls, state: Mapping[str, Any], names: Sequence[str]) -> Self:
         """See `snapshot`."""
-        track = cls(Alarm.from_state(state["alarm"]), len(names), 0)
-        for k, name in enumerate(names):
-            track.first[k] = name in state["first"]
-            if name in state["evidence"]:
-                track.member[k] = True
-                track.evidence[k] = _number(state["evidence"][name])
-                track.raw[k] = _number(state["raw"][name])
-        for name in COUNTERS:
-            setattr(track, name, state[name])
-        return track
+        evidence, raw = state["evidence"], state["raw"]
+        return cls(
+            Alarm.from_state(state["alarm"]),
+            member=np.array([name in evidence for name in names]),
+            first=np.array([name in state["first"] for name in names]),
+            # A number that is missing is NaN.
+            evidence=np.array([evidence.get(name) for name in names], dtype=np.float64),
+            raw=np.array([raw.get(name) for name in names], dtype=np.float64),
+            **{name: state[name] for name in COUNTERS},
+        )
 
 
-COUNTERS = (
-    "peak",
-    "reported",
-    "dirty",
-    "raised_tick",
-    "joined_tick",
-    "look_tick",
-    "next_look",
-    "until_tick",
-    "below",
-    "lost",
-    "problem",
+COUNTERS = tuple(
+    field.name
+    for field in fields(Track)
+    if field.name not in ("alarm", "member", "first", "evidence", "raw", "written")
 )
 """What a track holds beside its alarm and its arrays; all plain values."""
 
 
 def _plain(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else float(value)

@@ -154,12 +154,12 @@ def test_limits_from_a_second_recording(normal, out, capsys, tmp_path):
     shown = capsys.readouterr()
     model = cw.load(out)
     assert model.watching.limits.false_alarm_every == 300 / model.preprocessing.every
-    assert model.watching.fared.ticks == 2 * ROWS
+    assert model.watching.second.ticks == 2 * ROWS
     for words in (
         "above all that normal operation showed, by a margin: one false alarm in 5 min is aimed at",
         "and the recording is long enough to bear that out",
         "second recording of 20 min",
-        f"moved by a factor of {model.watching.fared.factor:.2f}",
+        f"moved by a factor of {model.watching.second.factor:.2f}",
         "Guarded    1 signal without links is held against the usual range: flat",
     ):
         assert words in shown.out

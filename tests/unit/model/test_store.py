@@ -145,7 +145,7 @@ def test_settings_factor_and_how_a_second_recording_fared_come_back(tmp_path):
     numbers = cw.detectors.DetectorSettings(means=(1, 4), squares=(), lifts=False, margin=2.0)
     made = cw.learn(stable(1, 3, 800), calibrate=stable(2, 3, 600), detector=numbers)
     made = replace(made, watching=replace(made.watching, factor=1.25))
-    assert made.watching.fared is not None
+    assert made.watching.second is not None
     made.save(tmp_path / "tuned.cwm")
     back = cw.load(tmp_path / "tuned.cwm")
     assert_same(made, back)

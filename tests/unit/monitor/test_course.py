@@ -37,13 +37,6 @@ def test_a_tick_without_a_score_has_none():
     assert score[1:].tolist() == [0.1, 0.2]
 
 
-def test_only_ticks_since_a_time():
-    recorder = filled(8)
-    assert recorder.course(since=500).time.tolist() == [500, 600, 700]
-    assert recorder.course(since=501).time.tolist() == [600, 700]
-    assert len(recorder.course(since=10_000)) == 0
-
-
 def test_a_course_is_a_copy():
     recorder = filled(5)
     course = recorder.course()

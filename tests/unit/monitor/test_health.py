@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from causewatch.detectors.habits import habits_of
-from causewatch.errors import SettingError, UnknownNameError
+from causewatch.errors import SettingError
 from causewatch.monitor.health import CALM, LEAST_FROZEN, OUTSIDE, STREAM, HealthWatch
 from causewatch.monitor.intake import Intake
 from causewatch.preprocess import Preprocessing
@@ -133,7 +133,7 @@ def test_a_dead_sensor_through_the_intake():
             row[0] = NAN
         for tick in intake.row(dict(zip(NAMES, row.tolist(), strict=True)), float(k)):
             changes += target.update(
-                tick.time, tick.columns, tick.fresh, new_stretch=tick.new_stretch, pace=tick.pace
+                tick.time, tick.values, tick.fresh, new_stretch=tick.new_stretch, pace=intake.pace
             )
     assert [(one.now.signal, one.now.state) for one in changes] == [
         ("level", "stale"),
@@ -288,8 +288,6 @@ def test_that_a_signal_is_not_as_learnt_is_told_from_outside():
     assert change.now.state == "ok"
     assert target.now == {}
     assert target.unmark("flow", 61) == []
-    with pytest.raises(UnknownNameError, match="no signal 'flwo'"):
-        target.mark_unlike("flwo", 0, "")
 
 
 def test_the_mark_lasts_until_it_is_taken_back_however_well_the_signal_is():

@@ -13,7 +13,8 @@ from causewatch.evaluation.baselines.split import joined
 from causewatch.evaluation.baselines.ticks import StretchTicks, ticks_of
 from causewatch.evaluation.verdicts import Progress
 from causewatch.graph import CausalGraph
-from causewatch.model.learning import discoverer_of, guarded_signals, survey_of, take_moments
+from causewatch.model.learning import discoverer_of
+from causewatch.model.passes import guarded_signals, survey_of, take_moments
 from causewatch.preprocess import default_preprocessing
 
 __all__ = ["Mechanisms", "learn_mechanisms"]
@@ -57,7 +58,7 @@ class Mechanisms:
 def learn_mechanisms(split: Split, tell: Progress) -> Mechanisms:
     """Learn from ``split.learn`` and ``split.limits`` together."""
     whole = joined((*split.learn, *split.limits))
-    survey, sample, _ = survey_of(whole, "default", tell)
+    survey, sample = survey_of(whole, tell)
     plan = default_preprocessing(survey, sample, every=split.every, max_lag=split.max_lag)
     guarded = guarded_signals(survey, plan)
     taken = take_moments(whole, plan, guarded, survey.rows, tell)

@@ -13,7 +13,8 @@ from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
 from causewatch.evaluation.baselines.base import Split
 from causewatch.evaluation.verdicts import Progress
 from causewatch.model.account import start_up_of
-from causewatch.model.learning import survey_of, usual_false_alarm_every
+from causewatch.model.learning import usual_false_alarm_every
+from causewatch.model.passes import survey_of
 from causewatch.model.watching import LEAST_TICKS
 from causewatch.preprocess import default_preprocessing
 
@@ -70,7 +71,7 @@ def make_split(
     cut = round(share * rows)
     learn, limits = _part(tables, 0, cut), _part(tables, cut, rows)
     _check_length(learn, limits, every)
-    survey, sample, _ = survey_of(joined(learn), "default", tell)
+    survey, sample = survey_of(joined(learn), tell)
     plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
     _check_length(learn, limits, plan.every, plan.max_lag)
     if false_alarm_every is None:
@@ -125,7 +126,7 @@ def _without_start_up(tables: tuple[TimeTable, ...], tell: Progress) -> tuple[Ti
     whole = joined(tables)
     if (np.diff(whole.time) < 0).any():
         return tables  # times that several tables share do not say where a start-up ends
-    survey, _, _ = survey_of(whole, "default", tell)
+    survey, _ = survey_of(whole, tell)
     start_up = start_up_of(survey)
     if start_up is None:
         return tables
