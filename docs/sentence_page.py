@@ -46,9 +46,15 @@ ENTRIES = (
     ),
     Entry(
         "value",
-        {"signal": "heater", "what": "setting", "low": 18.0, "after": 35.9},
+        {"signal": "heater", "what": "setting", "low": 18.0, "high": 18.0, "after": 35.9},
         "The same, and the change itself lies before what can be seen.",
         "As above.",
+    ),
+    Entry(
+        "value",
+        {"signal": "TIT101", "before": 18.0, "after": 35.9},
+        "The same of something that moves freely now.",
+        "Treat it as a process alarm; learn with a longer recording if it may move.",
     ),
     Entry(
         "twin",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,9 @@ class Course:
         Against each signal, in units of its limit (NaN: unknown).
     score
         Of each tick (NaN: none); above 1 is above the alarm limit.
+    low, high
+        The smallest and the largest value of the rows of each tick; unless given, the values, as
+        with ticks of one row.
     """
 
     signals: tuple[str, ...]
@@ -43,6 +46,13 @@ class Course:
     innovation: Floats
     evidence: Floats
     score: Floats
+    low: Floats = field(default_factory=lambda: np.empty(0))
+    high: Floats = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            if len(getattr(self, name)) != len(self.values):
+                object.__setattr__(self, name, self.values)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -57,7 +67,7 @@ class Course:
         return cls(signals, **state)
 
 
-FIELDS = ("values", "expected", "innovation", "evidence")
+FIELDS = ("values", "expected", "innovation", "evidence", "low", "high")
 
 
 class Recorder:
@@ -87,13 +97,17 @@ class Recorder:
         expected: Floats,
         innovation: Floats,
         evidence: Floats,
+        low: Floats,
+        high: Floats,
     ) -> None:
         """Keep one tick; the oldest one is forgotten."""
         at = self._count % self._size
         self._time[at] = time
         self._score[at] = np.nan if score is None else score
-        rows = self._rows
-        rows[0, at], rows[1, at], rows[2, at], rows[3, at] = values, expected, innovation, evidence
+        for rows, array in zip(
+            self._rows, (values, expected, innovation, evidence, low, high), strict=True
+        ):
+            rows[at] = array
         self._count += 1
 
     def course(self, since: int | None = None) -> Course:
@@ -102,10 +116,8 @@ class Recorder:
         order = np.arange(self._count - kept, self._count) % self._size
         if since is not None:
             order = order[self._time[order] >= since]
-        rows = self._rows[:, order]
-        return Course(
-            self._signals, self._time[order], rows[0], rows[1], rows[2], rows[3], self._score[order]
-        )
+        parts = dict(zip(FIELDS, self._rows[:, order], strict=True))
+        return Course(self._signals, self._time[order], score=self._score[order], **parts)
 
     def snapshot(self) -> dict[str, Any]:
         """Everything kept."""

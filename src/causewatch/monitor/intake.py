@@ -55,6 +55,8 @@ class TickRow(NamedTuple):
         How many rows it was made of.
     pace
         Usual time between two rows lately, in units of the interval the model was learnt with.
+    low, high
+        By column: the smallest and the largest value of its rows.
     """
 
     time: int
@@ -65,6 +67,8 @@ class TickRow(NamedTuple):
     fresh: Bools
     rows: int
     pace: float
+    low: Floats
+    high: Floats
 
 
 class Intake:
@@ -232,6 +236,8 @@ class Intake:
                 tick.fresh,
                 tick.rows,
                 self._pace,
+                tick.low,
+                tick.high,
             )
             for tick in done
         ]

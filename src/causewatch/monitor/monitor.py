@@ -348,7 +348,9 @@ class Monitor:
         changes += self._findings(row.time, full)
         if changes:
             self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
-        self._recorder.add(row.time, score, row.columns, expected, innovation, signals)
+        self._recorder.add(
+            row.time, score, row.columns, expected, innovation, signals, row.low, row.high
+        )
         hold = self._since_gap < REFILLED  # trouble before a gap has not ended because of it
         # Before the update: an alarm must not be raised and given up in the same tick.
         released = [
