@@ -45,7 +45,11 @@ def write_report(
             old.unlink()
     for one in outcome.entries:
         write_page(
-            one.alarm, paths["index.html"].parent / pages[one.alarm.id], model, home="../index.html"
+            one.alarm,
+            paths["index.html"].parent / pages[one.alarm.id],
+            model,
+            home="../index.html",
+            about={"watched": "test.csv", "model": "model.cwm"},
         )
     origin, counts = model.provenance, watched.run.counts
     first, last = (format_time(int(moment), watched.clock) for moment in watched.time[[0, -1]])

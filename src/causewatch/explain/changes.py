@@ -135,7 +135,7 @@ def burst(innovation: Floats) -> slice | None:
     ticks, and no noise.
     """
     squares = np.clip(np.nan_to_num(innovation), -1e9, 1e9) ** 2
-    for width in range(1, max(1, min(LONGEST_BURST, len(squares) // 4)) + 1):
+    for width in range(1, max(1, min(LONGEST_BURST, len(squares) // 3)) + 1):
         sums = np.convolve(squares, np.ones(width), "valid")
         start = int(sums.argmax())
         if sums[start] > NEARLY_ALL * squares.sum():

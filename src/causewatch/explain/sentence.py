@@ -6,10 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from causewatch.data import format_duration
 from causewatch.explain.changes import Change
 from causewatch.explain.ranking import Context
-from causewatch.explain.words import moment, name_of, names_of, number, numbers, quantity, with_unit
+from causewatch.explain.words import (
+    interval,
+    moment,
+    name_of,
+    names_of,
+    number,
+    numbers,
+    quantity,
+    with_unit,
+)
 from causewatch.monitor.alarms import BrokenLink
 
 __all__ = ["LONGEST", "cannot_tell", "happened", "headline"]
@@ -154,7 +162,7 @@ def link_words(broken: BrokenLink, context: Context) -> str:
     """How a signal no longer follows another, after its name."""
     link = broken.link
     source = "its own past" if link.is_auto else name_of(link.source, context)
-    lag = f" (after {format_duration(link.lag * context.every)})" if link.lag else ""
+    lag = f" (after {interval(link.lag * context.every)})" if link.lag else ""
     ratio = broken.observed / broken.normal if broken.normal else float("inf")
     if not np.isfinite(ratio):
         return f"has followed {source}{lag}, as it never did,"

@@ -265,7 +265,7 @@ def two_lines(text: str, most: int = 18) -> str:
     """`text` on at most two lines of about `most` characters: its beginning and its end."""
     if len(text) <= most:
         return text
-    breaks = [m.end() for m in re.finditer(r"[\s/._:\-]+", text) if 4 <= m.end() < len(text)]
+    breaks = [m.end() for m in re.finditer(r"[\s/._:\-…]+", text) if 4 <= m.end() < len(text)]
     if len(text) <= 2 * most:
         fitting = [k for k in breaks if k <= most and len(text) - k <= most]
         cut = min(fitting, key=lambda k: abs(2 * k - len(text)), default=min(most, len(text) - 4))

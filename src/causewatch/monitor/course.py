@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Course", "Recorder"]
+__all__ = ["FIELDS", "Course", "Recorder"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
