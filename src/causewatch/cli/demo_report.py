@@ -79,7 +79,7 @@ def write_report(
         lanes=_lanes(watched, test),
         units={name: model.knowledge.unit_of(name) or "" for name in KEYS},
         graph=paths["graph.svg"].read_bytes(),
-        graph_caption="Arrows point from cause to effect; a number says after how many ticks.",
+        graph_caption="Arrows point from cause to effect; a time says how long the effect takes.",
         pages=pages,
         more=list(MORE.items()),
     )

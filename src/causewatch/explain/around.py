@@ -19,7 +19,8 @@ from causewatch.explain.frame import arrow_head
 from causewatch.explain.ranking import Context
 from causewatch.explain.routes import Route, route
 from causewatch.explain.sheet import Sheet, text_width, two_lines
-from causewatch.explain.words import interval, short_names
+from causewatch.explain.view import interval
+from causewatch.explain.words import short_names
 from causewatch.monitor.course import Course
 
 __all__ = ["links_chart"]

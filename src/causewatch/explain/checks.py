@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from causewatch.explain.kinds import SignalKind, kind_of
 from causewatch.explain.ranking import Context, Ranking
-from causewatch.explain.words import interval, name_of, names_of, number, with_unit
+from causewatch.explain.view import interval
+from causewatch.explain.words import name_of, names_of, number, with_unit
 from causewatch.monitor.alarms import Cause
 from causewatch.monitor.course import Course
 

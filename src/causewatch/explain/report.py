@@ -14,8 +14,7 @@ from causewatch.explain.around import links_chart
 from causewatch.explain.charts import evidence_chart, for_page, signal_chart
 from causewatch.explain.explanation import Explanation, explain
 from causewatch.explain.ranking import Context
-from causewatch.explain.view import clean
-from causewatch.explain.words import interval
+from causewatch.explain.view import clean, interval
 from causewatch.files import write_atomically
 from causewatch.model.normal import NormalModel
 from causewatch.monitor.alarms import Alarm

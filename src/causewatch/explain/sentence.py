@@ -8,8 +8,8 @@ import numpy as np
 
 from causewatch.explain.changes import Change
 from causewatch.explain.ranking import Context
+from causewatch.explain.view import interval
 from causewatch.explain.words import (
-    interval,
     moment,
     name_of,
     names_of,

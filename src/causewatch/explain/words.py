@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from causewatch.data import format_duration, format_moment
+from causewatch.data import format_moment
 from causewatch.explain.ranking import Context
 from causewatch.explain.view import clean
 
@@ -23,8 +23,6 @@ __all__ = [
 ]
 
 LONGEST_NAME = 40
-NEARLY = 0.01
-"""Intervals that differ by no more than this share are said alike."""
 
 
 def name_of(name: str, context: Context) -> str:
@@ -79,19 +77,6 @@ def names_of(names: Sequence[str], word: str, context: Context, most: int = 4) -
 def moment(time: int, context: Context) -> str:
     """A time with its date, as exact as ticks are."""
     return format_moment(time, context.clock, context.every)
-
-
-def interval(seconds: float) -> str:
-    """A time between two things as people say it: 2.01 s is 2 s.
-
-    >>> interval(2.01), interval(103), interval(360)
-    ('2 s', '103 s', '6 min')
-    """
-    for digits in range(1, 4):
-        plain = float(f"{seconds:.{digits}g}")
-        if abs(plain - seconds) <= NEARLY * abs(seconds):
-            break
-    return format_duration(plain)
 
 
 def number(value: float, digits: int = 3) -> str:
