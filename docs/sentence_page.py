@@ -147,10 +147,16 @@ HEALTH = {
 }
 
 
+UNLIKE = ("LIT301", 65.0, 58.0, 62.0, 60.1, "2026-03-02 10:40:00")
+"""An example of a signal that is no longer as learnt."""
+
+
 def sentences_page() -> str:
     """The page `sentences.md`."""
     from causewatch.explain.described import HEALTH as SENTENCES
+    from causewatch.monitor.health import unlike_text
 
+    said = {"unlike": unlike_text(*UNLIKE)}
     head = [
         "# What alarms say",
         "",
@@ -177,8 +183,9 @@ def sentences_page() -> str:
         "|---|---|---|---|",
     ]
     health = [
-        f"| `{state}` | {sentence.format('FIT201')} | {HEALTH[state][0]} | {HEALTH[state][1]} |"
+        f"| `{state}` | {said.get(state, sentence.format('FIT201'))} | {means} | {todo} |"
         for state, sentence in SENTENCES.items()
+        for means, todo in [HEALTH[state]]
     ]
     return "\n".join([*head, *rows, *unsure, *health]) + "\n"
 

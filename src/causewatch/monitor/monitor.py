@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Sample
+from causewatch.data import Sample, format_moment
 from causewatch.data.table import NANOSECONDS, Clock, Note
 from causewatch.detectors import (
     Evidence,
@@ -26,7 +26,13 @@ from causewatch.model import NormalModel
 from causewatch.monitor.alarm_settings import AlarmSettings
 from causewatch.monitor.alarms import Alarm, AlarmEvents, BrokenLink
 from causewatch.monitor.course import Course, Recorder
-from causewatch.monitor.health import STREAM, HealthChange, HealthWatch, SignalHealth
+from causewatch.monitor.health import (
+    STREAM,
+    HealthChange,
+    HealthWatch,
+    SignalHealth,
+    unlike_text,
+)
 from causewatch.monitor.intake import Intake, TickRow
 from causewatch.monitor.policy import AlarmPolicy
 from causewatch.monitor.tick import Named, Tick
@@ -345,7 +351,7 @@ class Monitor:
         self._since_gap = 0 if row.new_stretch else self._since_gap + 1
         found = self._judged(values, row)
         score, signals, raw, expected, innovation, full = self._held_against(found, row)
-        changes += self._findings(row.time, full)
+        changes += self._findings(row, expected, full)
         if changes:
             self._policy.health(row.time, {c.now.signal: _problem(c.now) for c in changes})
         self._recorder.add(
@@ -412,16 +418,21 @@ class Monitor:
                 full = tuple(self._names[k] for k in np.flatnonzero(lifted).tolist())
         return float(np.nanmax(signals)), signals, raw, expected, innovation, full
 
-    def _findings(self, time: int, full: tuple[str, ...]) -> list[HealthChange]:
+    def _findings(
+        self, row: TickRow, expected: Floats, full: tuple[str, ...]
+    ) -> list[HealthChange]:
         """Signals that are no longer as learnt become a matter of health."""
+        guarded = self.model.watching.guarded
+        begun = [guarded[k] for k in np.flatnonzero(self._guards.unlike).tolist()]
         changes: list[HealthChange] = []
-        for name in full:
-            detail = f"{name} has been off alone for hours, or again and again."
-            changes += self._health.mark_unlike(name, time, detail)
-        for place in np.flatnonzero(self._guards.unlike).tolist():
-            name = self.model.watching.guarded[place]
-            detail = f"{name} began with a value that it did not have in normal operation."
-            changes += self._health.mark_unlike(name, time, detail)
+        for name in (*full, *begun):
+            k, habits = self._index[name], self.model.watching.habits
+            alarms = (*self._policy.active, *self._policy.recent)
+            began = next((alarm.onset for alarm in alarms if name in alarm.signals), row.time)
+            since = format_moment(began, self.clock, self.model.preprocessing.every)
+            value, low, high = (float(one[k]) for one in (row.columns, habits.low, habits.high))
+            detail = unlike_text(name, value, low, high, float(expected[k]), since)
+            changes += self._health.mark_unlike(name, row.time, detail)
         return changes
 
     def accept(self, signal: str, time: int | None = None) -> list[HealthChange]:
