@@ -1,8 +1,9 @@
 """The picture of an alarm: the signal where it starts, what acts on it, and what it acts on.
 
 Causes stand on the left, effects on the right, what follows further on at the far right. Every
-signal has one arrow, to or from the named one or an effect of it, so that none crosses another; the
-links among the others are left out.
+signal has one arrow, to or from the named one or an effect of it, so that none crosses another; a
+second one, back from an effect, is drawn only where that link is broken. The links among the others
+are left out.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def links_chart(explanation: Explanation, kind: Literal["svg", "png"] = "svg") -
     sheet = _sheet(boxes, ways)
     for tie, way in sorted(zip(shown, ways, strict=True), key=lambda pair: pair[0].broken):
         sheet.arrow(way, _rgb(RED if tie.broken else GREY), _width(tie), order=1 + tie.broken)
-        own = tie.source if tie.source not in named and tie.target in named else tie.target
-        _write_lag(sheet, tie, way, own == tie.source, context)
+        if tie.source in columns[0] or tie.target not in named:
+            _write_lag(sheet, tie, way, tie.target in named, context)
     texts = _texts([s for part in columns for s in part], course, context)
     for signal, text, box in zip(places, texts, boxes, strict=True):
         fill = FOLLOWER if signal in follow else OTHER
@@ -133,13 +134,12 @@ def _columns(
             into.setdefault(tie.source, tie)
         elif tie.source in named and tie.target not in named and (strong or tie.target in follow):
             out.setdefault(tie.target, tie)
-    for signal in set(into) & set(out):  # one place for each: where it matters more
-        worse = into if matters(into[signal]) < matters(out[signal]) else out
-        if into[signal].broken:
-            worse = out
-        elif signal in follow:
-            worse = into
-        del worse[signal]
+    back: dict[int, _Tie] = {}
+    for signal in set(into) & set(out):  # one place for each: what follows is an effect
+        if signal in follow or matters(into[signal]) < matters(out[signal]):
+            back[signal] = into.pop(signal)
+        else:
+            del out[signal]
     causes = sorted(into, key=lambda one: matters(into[one]), reverse=True)[:MOST_CAUSES]
     effects = sorted(out, key=lambda one: matters(out[one]), reverse=True)[:MOST_EFFECTS]
     there = {*named, *causes, *effects}
@@ -152,6 +152,7 @@ def _columns(
     effects.sort(key=lambda one: (named.index(out[one].source), one not in follow))
     last = sorted(further, key=lambda one: effects.index(further[one].source))
     shown = [*(into[one] for one in causes), *(out[one] for one in effects), *further.values()]
+    shown += [back[one] for one in effects if one in back and back[one].broken]
     return [part for part in (causes, list(named), effects, last) if part], shown
 
 

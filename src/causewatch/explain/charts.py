@@ -100,6 +100,7 @@ def evidence_chart(explanation: Explanation, kind: Kind = "svg", most: int = 4) 
     high = float(np.nanmax(course.evidence, initial=1.0))
     if high > 20.0:
         axes.set_yscale("symlog", linthresh=1.0)
+        axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylim(bottom=0.0)
     _mark(axes, explanation, course, ranking, size)
     _finish(figure, axes, "Evidence (1 is the limit)", "", word)

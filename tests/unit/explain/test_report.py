@@ -5,7 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from alarm_story import NAMES, ONSET, alarm, biased_sensor, broken, context, course, rows
+from alarm_story import (
+    NAMES,
+    ONSET,
+    alarm,
+    biased_sensor,
+    broken,
+    context,
+    course,
+    equations,
+    rows,
+)
 
 from causewatch import Knowledge, learn
 from causewatch.detectors import Equations
@@ -234,3 +244,25 @@ def test_a_guarded_signal_has_a_chart_but_no_links():
 def test_a_place_that_cannot_be_written_to(tmp_path):
     with pytest.raises(SettingError, match="Cannot write"):
         write_report(told(), tmp_path / "nowhere" / "alarm.html")
+
+
+def test_what_follows_stands_right_of_the_cause_even_if_its_link_back_is_broken():
+    law = equations()
+    law = replace(
+        law,
+        source=np.append(law.source, 2),
+        target=np.append(law.target, 1),
+        lag=np.append(law.lag, 1),
+        coefficient=np.append(law.coefficient, 0.01),
+    )
+    links = [broken("P101", "LIT301", 1, 0.01, 2.0)]
+    known = replace(context(), equations=law)
+    found = explain(alarm(), course=biased_sensor(), context=known, broken_links=links)
+    assert "P101" in found.consequences
+    text = links_chart(found).decode()
+    at = {
+        said: float(x)
+        for x, said in re.findall(r'<text [^>]*x="([-\d.]+)"[^>]*>([^<]*)</text>', text)
+    }
+    assert at["FIT101"] < at["LIT301"] < at["P101"]
+    assert "broken link" in text
