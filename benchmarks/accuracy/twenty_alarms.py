@@ -18,6 +18,7 @@ from benchmarks.common import ROOT, commit, data_folder, options, table
 from benchmarks.league.recordings import COLUMNS, cases_of
 from threadpoolctl import threadpool_limits
 
+from causewatch.errors import shorten
 from causewatch.evaluation.baselines.causal import Default
 from causewatch.explain.explanation import explain
 from causewatch.explain.report import write_report
@@ -25,6 +26,8 @@ from causewatch.explain.report import write_report
 __all__: list[str] = []
 
 PAGE = ROOT / "docs" / "results" / "twenty-alarms.md"
+MOST = 160
+"""Characters of what is known."""
 COMMAND = "python -m benchmarks.accuracy.twenty_alarms"
 EVENTS = {
     "3w own": [("5_WELL-00016_20180405020345", None)],
@@ -39,7 +42,7 @@ EVENTS = {
     "cobotops": [("session 1", None)],
     "lbnl": [("SZVAV 2017-09-22", None)],
     "batadal": [("dataset04", "3"), ("dataset04", "5"), ("dataset04", "6")],
-    "skab": [("other-6", None), ("other-9", None)],
+    "skab": [("other-6", None)],
     "tep": [("d02", None), ("d06", None), ("d21", None)],
     "causrca": [("coolant-exp_27-run_1", None), ("hydraulics-exp_20-run_3", None)],
 }
@@ -143,7 +146,7 @@ def sentences(told: Sequence[Explained]) -> str:
         )
         known = ". ".join(filter(None, (one.event.name, one.event.description)))
         if one.event.signals:
-            known += f" ({', '.join(one.event.signals)})"
+            known = f"{shorten(known, MOST)} ({', '.join(one.event.signals)})"
         look = found.checks[0].text if found.checks else "–"
         where = f"{one.column}: {one.recording}"
         rows.append([number, where, known, found.headline, causes, look])
