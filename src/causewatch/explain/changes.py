@@ -307,14 +307,12 @@ def _off(
         return Change(name, "jump", int(course.time[onset + when.start]), what, amount=amount)
     is_level = len(left) * mean**2 > OFF**2 * max(float(left.std()), 1.0) ** 2
     is_level |= abs(float(np.median(off))) > OFF * context.scale[column]
-    if is_level:
+    if is_level or 2 * mean**2 > factor**2:
         kind: ChangeKind = "drift" if _drifts(off) else "level"
         amount = float(off[-1]) if kind == "drift" else _amount(off)
         return Change(name, kind, at, what, amount=amount)
-    if factor > LOUDER and 2 * mean**2 < factor**2:
+    if factor > LOUDER:
         return Change(name, "noise", at, what, amount=factor)
-    if mean**2 * 2 > factor**2:
-        return Change(name, "level", at, what, amount=_amount(off))
     return Change(name, "other", at, what)
 
 
