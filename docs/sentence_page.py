@@ -46,9 +46,15 @@ ENTRIES = (
     ),
     Entry(
         "value",
-        {"signal": "heater", "what": "setting", "low": 18.0, "after": 35.9},
+        {"signal": "heater", "what": "setting", "low": 18.0, "high": 18.0, "after": 35.9},
         "The same, and the change itself lies before what can be seen.",
         "As above.",
+    ),
+    Entry(
+        "value",
+        {"signal": "TIT101", "before": 18.0, "after": 35.9},
+        "The same of something that moves freely now.",
+        "Treat it as a process alarm; learn with a longer recording if it may move.",
     ),
     Entry(
         "twin",
@@ -141,10 +147,16 @@ HEALTH = {
 }
 
 
+UNLIKE = ("LIT301", 65.0, 58.0, 62.0, 60.1, "2026-03-02 10:40:00")
+"""An example of a signal that is no longer as learnt."""
+
+
 def sentences_page() -> str:
     """The page `sentences.md`."""
     from causewatch.explain.sentence import HEALTH as SENTENCES
+    from causewatch.monitor.health import unlike_text
 
+    said = {"unlike": unlike_text(*UNLIKE)}
     head = [
         "# What alarms say",
         "",
@@ -171,8 +183,9 @@ def sentences_page() -> str:
         "|---|---|---|---|",
     ]
     health = [
-        f"| `{state}` | {sentence.format('FIT201')} | {HEALTH[state][0]} | {HEALTH[state][1]} |"
+        f"| `{state}` | {said.get(state, sentence.format('FIT201'))} | {means} | {todo} |"
         for state, sentence in SENTENCES.items()
+        for means, todo in [HEALTH[state]]
     ]
     return "\n".join([*head, *rows, *unsure, *health]) + "\n"
 

@@ -28,13 +28,13 @@ from causewatch.data.datasets.base import Event, Recording
 from causewatch.errors import NotEnoughDataError
 from causewatch.evaluation.baselines.causal import Default
 from causewatch.evaluation.metrics import ac_at_k, first_alarms
-from causewatch.explain.described import describe
+from causewatch.explain.described import describe, with_beginning
 from causewatch.explain.ranking import ELSEWHERE, SHARPNESS
 from causewatch.model import NormalModel
 from causewatch.monitor import Alarm, Monitor
 from causewatch.monitor.recorded import ticks_of_table
 
-__all__: list[str] = []
+__all__ = ["Explained", "in_events"]
 
 Floats = NDArray[np.float64]
 PAGE = ROOT / "docs" / "results" / "explanations.md"
@@ -55,6 +55,7 @@ class Explained:
     """An event in which an alarm was raised: what was named at the raise, and in the end."""
 
     column: str
+    recording: str
     event: Event
     first: Alarm
     last: Alarm
@@ -108,10 +109,13 @@ def explained(name: str, part: str, folder: object) -> Iterator[Explained]:
                 continue
             for recording in case.recordings:
                 if any(event.signals for event in recording.events):
-                    yield from _of_recording(name, detector.model, recording)
+                    for one in in_events(name, detector.model, recording):
+                        if one.event.signals:
+                            yield one
 
 
-def _of_recording(name: str, model: NormalModel, recording: Recording) -> Iterator[Explained]:
+def in_events(name: str, model: NormalModel, recording: Recording) -> Iterator[Explained]:
+    """The events of a recording in which an alarm was raised."""
     monitor = Monitor(model, describe=describe)
     first: dict[str, Alarm] = {}
     last: dict[str, Alarm] = {}
@@ -119,7 +123,7 @@ def _of_recording(name: str, model: NormalModel, recording: Recording) -> Iterat
         for _, alarm in tick.events:
             if alarm.kind == "anomaly":
                 first.setdefault(alarm.id, alarm)
-                last[alarm.id] = alarm
+                last[alarm.id] = with_beginning(alarm, last.get(alarm.id))
     raised = sorted(first.values(), key=lambda alarm: alarm.raised_at)
     events = recording.events
     places = first_alarms(
@@ -128,8 +132,8 @@ def _of_recording(name: str, model: NormalModel, recording: Recording) -> Iterat
         [event.end for event in events],
     )
     for event, place in zip(events, places.tolist(), strict=True):
-        if place >= 0 and event.signals:
-            yield Explained(name, event, raised[place], last[raised[place].id])
+        if place >= 0:
+            yield Explained(name, recording.name, event, raised[place], last[raised[place].id])
 
 
 def by_column(found: Sequence[Explained]) -> str:

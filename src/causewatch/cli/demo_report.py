@@ -45,7 +45,11 @@ def write_report(
             old.unlink()
     for one in outcome.entries:
         write_page(
-            one.alarm, paths["index.html"].parent / pages[one.alarm.id], model, home="../index.html"
+            one.alarm,
+            paths["index.html"].parent / pages[one.alarm.id],
+            model,
+            home="../index.html",
+            about={"watched": "test.csv", "model": "model.cwm"},
         )
     origin, counts = model.provenance, watched.run.counts
     first, last = (format_time(int(moment), watched.clock) for moment in watched.time[[0, -1]])
@@ -75,7 +79,7 @@ def write_report(
         lanes=_lanes(watched, test),
         units={name: model.knowledge.unit_of(name) or "" for name in KEYS},
         graph=paths["graph.svg"].read_bytes(),
-        graph_caption="Arrows point from cause to effect; a number says after how many ticks.",
+        graph_caption="Arrows point from cause to effect; a time says how long the effect takes.",
         pages=pages,
         more=list(MORE.items()),
     )

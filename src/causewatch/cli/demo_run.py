@@ -177,9 +177,9 @@ def learn_normal(paths: dict[str, Path]) -> Learnt:
             draw(
                 model.graph,
                 paths[name],
-                positions=model.positions,
                 groups=model.knowledge.groups_for(model.signals),
                 title=f"Water plant: one tick is {model.tick}",
+                every=model.preprocessing.every,
             )
     return Learnt(model, seconds)
 

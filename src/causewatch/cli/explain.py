@@ -125,7 +125,7 @@ def explain(
     published = monitor.published_ranking()
     told = [explain_alarm(alarm, known, published=published) for alarm in found]
     if report is not None and told:
-        write_report(told[0], report)
+        write_report(told[0], report, about={"watched": data.name, "model": model.name})
     first, last = (format_time(moment, monitor.clock) for moment in seen)
     if as_json:
         lines = [
@@ -199,7 +199,7 @@ def _print_one(one: Explanation, clock: Clock, every: float, out: Console) -> No
     if alarm.kind == "anomaly":
         sure = "cannot tell where it starts; candidates:" if one.abstained else ""
         out.print(f"Causes     {sure}".rstrip())
-        for cause in one.causes[:MOST_CAUSES]:
+        for cause in one.likely[:MOST_CAUSES]:
             out.print(f"             {shown(cause.signal)}: {cause.confidence:.0%}")
     if one.broken_links:
         out.print("Broken links")

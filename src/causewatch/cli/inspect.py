@@ -61,11 +61,15 @@ def inspect(
         ),
     ] = None,
     min_strength: Annotated[
-        float,
+        float | None,
         typer.Option(
-            metavar="S", min=0.0, max=1.0, help="Draw only links stronger than this (0 to 1)."
+            metavar="S",
+            min=0.0,
+            max=1.0,
+            help="Draw only links stronger than this (0 to 1); chosen for two links a signal unless"
+            " given.",
         ),
-    ] = 0.3,
+    ] = None,
     signal: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Show one signal: its causes and what it acts on."),
@@ -106,24 +110,27 @@ def inspect(
         screen.print(f"Graph      {graph}")
 
 
-def _draw(model: NormalModel, path: Path, min_strength: float, title: str) -> None:
+def _draw(model: NormalModel, path: Path, min_strength: float | None, title: str) -> None:
     from causewatch.explain import draw
 
     names = {name: model.knowledge.label_of(name) for name in model.signals}
     draw(
         model.graph,
         path,
-        positions=model.positions,
         groups=model.knowledge.groups_for(model.signals) or None,
         labels={name: label for name, label in names.items() if label},
         min_strength=min_strength,
         title=f"{title}: one tick is {model.tick}",
+        every=model.preprocessing.every,
     )
 
 
 def _print_signal(model: NormalModel, name: str, out: Console) -> None:
     """One signal: causes, effects, mechanism."""
+    from causewatch.explain.view import interval
+
     mechanism, knowledge = model.mechanisms[name], model.knowledge
+    every = model.preprocessing.every
     known = [knowledge.label_of(name), knowledge.role_of(name), knowledge.group_of(name)]
     about = ", ".join(text for text in known if text)
     unit = f" {knowledge.unit_of(name)}" if knowledge.unit_of(name) else ""
@@ -136,9 +143,13 @@ def _print_signal(model: NormalModel, name: str, out: Console) -> None:
     out.print("Caused by" if mechanism.coefficients else "Caused by nothing in the model")
     for link in model.graph.parents(name):
         value, weight = model.graph[link].value, mechanism.coefficients[link]
-        out.print(f"  {link}   strength {value:+.2f}, coefficient {weight:.6g}")
+        after = interval(link.lag * every)
+        out.print(
+            f"  {link.source} →({after}) {name}   strength {value:+.2f}, coefficient {weight:.6g}"
+        )
     effects = [link for link in model.graph.children(name) if not link.is_auto]
     out.print("Acts on" if effects else "Acts on nothing in the model")
     for link in effects:
-        out.print(f"  {link}   strength {model.graph[link].value:+.2f}")
+        after = interval(link.lag * every)
+        out.print(f"  {name} →({after}) {link.target}   strength {model.graph[link].value:+.2f}")
     print_signal_detectability(model, name, out)

@@ -1,6 +1,7 @@
 """Tables in: files, dataframes and event lists become signals over time."""
 
 from causewatch.data.derived import Derived, Without
+from causewatch.data.numbers import number, numbers
 from causewatch.data.source import TableOptions, open_table, read_table, replay
 from causewatch.data.spans import (
     Span,
@@ -40,6 +41,8 @@ __all__ = [
     "format_tick",
     "format_time",
     "lasting",
+    "number",
+    "numbers",
     "open_table",
     "open_together",
     "parse_duration",

@@ -37,6 +37,12 @@ FAR = 5.0
 NEARLY_ALL, LONGEST_BURST = 0.8, 3
 """A signal is said to have jumped if so few ticks hold this share of its squared innovations."""
 SAME = 1e-6
+ACCOUNTS = 0.5
+"""A link that acts otherwise is what happened if that accounts for this share of the surprise."""
+LEAST_TICKS = 4
+"""Ticks that it takes to tell."""
+LOUDER = 1.2
+"""Noise is told from this factor on where nothing else is."""
 
 ChangeKind = Literal[
     "value", "twin", "stuck", "switched", "range", "link", "drift", "level", "jump", "noise",
@@ -67,7 +73,7 @@ class Change:
     before, after
         Values before and after.
     low, high
-        The normal range of ``range``.
+        The normal range of ``range`` and ``value``.
     amount
         How far a ``level``, a ``drift`` or a ``jump`` is off, in the signal's units; the factor of
         ``noise``.
@@ -129,7 +135,7 @@ def burst(innovation: Floats) -> slice | None:
     ticks, and no noise.
     """
     squares = np.clip(np.nan_to_num(innovation), -1e9, 1e9) ** 2
-    for width in range(1, max(1, min(LONGEST_BURST, len(squares) // 4)) + 1):
+    for width in range(1, max(1, min(LONGEST_BURST, len(squares) // 3)) + 1):
         sums = np.convolve(squares, np.ones(width), "valid")
         start = int(sums.argmax())
         if sums[start] > NEARLY_ALL * squares.sum():
@@ -150,18 +156,49 @@ def _constant(
         )
         if len(found):
             return Change(name, "twin", int(course.time[ranking.start + found[0]]), what)
-    values = course.values[there, column]
-    known = np.flatnonzero(np.isfinite(values))
+    known = np.flatnonzero(np.isfinite(course.values[there, column]))
     if not len(known):
         return Change(name, "other", int(course.time[ranking.raised]), what)
-    before = float(values[known[0]])
-    moved = known[values[known] != before]
-    if not len(moved):  # it moved before the first tick that is left
-        normal = float(context.low[column]) if column < len(context.low) else float("nan")
-        at = int(course.time[ranking.start + known[0]])
-        return Change(name, "value", at, what, after=before, low=normal)
-    at = int(course.time[ranking.start + moved[0]])
-    return Change(name, "value", at, what, before=before, after=float(values[moved[-1]]))
+    low, high = _range(context, column)
+    steps = _steps(course, column, max(ranking.start, _began(ranking, column) - 1), ranking.stop)
+    if not steps:  # it moved before the first tick that is left
+        at, value = ranking.start + int(known[0]), float(course.values[there, column][known[-1]])
+        return Change(name, "value", int(course.time[at]), what, after=value, low=low, high=high)
+    first, before, _ = steps[0]
+    moved = [after for *_, after in steps if after != before]
+    # What is set stays where it was last set to; a reading is told where it was farthest off.
+    after = moved[-1] if what != "sensor" else max(moved, key=lambda value: abs(value - before))
+    at = int(course.time[first])
+    return Change(name, "value", at, what, before=before, after=after, low=low, high=high)
+
+
+def _began(ranking: Ranking, column: int) -> int:
+    """The tick at which trouble of a signal began: never after the alarm."""
+    return min(int(ranking.onset[column]), ranking.raised)
+
+
+def _range(context: Context, column: int) -> tuple[float, float]:
+    """The range of a signal in normal operation, as far as known."""
+    if column >= len(context.low):
+        return float("nan"), float("nan")
+    return float(context.low[column]), float(context.high[column])
+
+
+def _steps(course: Course, column: int, start: int, stop: int) -> list[tuple[int, float, float]]:
+    """The moves of a signal: tick, value before and after, by the rows and not by their mean."""
+    steps: list[tuple[int, float, float]] = []
+    state = float("nan")
+    for tick in range(stop):
+        ends = (float(course.low[tick, column]), float(course.high[tick, column]))
+        if not np.isfinite(ends).all():
+            continue
+        if np.isnan(state):
+            state = ends[0]
+        shown = ends[0] if abs(ends[0] - state) > abs(ends[1] - state) else ends[1]
+        if shown != state and tick >= start:
+            steps.append((tick, state, shown))
+        state = shown
+    return steps
 
 
 def _stuck(
@@ -177,9 +214,10 @@ def _stuck(
     after = np.flatnonzero(~same[ranking.raised :])
     end = ranking.raised + int(after[0]) if len(after) else ranking.stop
     usual = int(context.longest_still[column]) if column < len(context.longest_still) else 0
-    if end - first - 1 <= max(usual, LEAST_STILL):
+    least = max(usual, LEAST_STILL)
+    if end - first - 1 <= least:
         return None
-    if ranking.raised - first <= max(usual, LEAST_STILL) and _jumped_into(values, first):
+    if ranking.raised - first <= least and _jumped_into(values, first):
         return None  # that it went there is the news
     return Change(name, "stuck", int(course.time[first]), what, after=float(values[ranking.raised]))
 
@@ -200,37 +238,43 @@ def _switched(
     """A switch or valve that changed about when the alarm was raised, or did not when it should."""
     if what not in ("switch", "valve"):
         return None
-    values = course.values[: ranking.stop, column]
-    onset = min(int(ranking.onset[column]), ranking.raised)
-    known = np.flatnonzero(np.isfinite(values))
-    known = known[known >= max(0, onset - 1)]
-    if not len(known):
-        return None
-    before, after = float(values[known[0]]), float(values[known[-1]])
-    moved = known[values[known] != before]
-    if len(moved):
-        at = int(course.time[moved[0]])
-        return Change(name, "switched", at, what, before=before, after=after)
-    return Change(name, "switched", int(course.time[onset]), what, after=after)
+    onset = _began(ranking, column)
+    steps = _steps(course, column, max(0, onset - 1), ranking.stop)
+    if not steps:
+        after = float(course.values[ranking.raised, column])
+        return Change(name, "switched", int(course.time[onset]), what, after=after)
+    (at, before, _), (*_, after) = steps[0], steps[-1]
+    if after == before:  # there and back
+        after = steps[0][2]
+    return Change(name, "switched", int(course.time[at]), what, before=before, after=after)
 
 
 def _out_of_range(
     name: str, what: SignalKind, course: Course, context: Context, ranking: Ranking, column: int
 ) -> Change | None:
     """A sensor that is where it never was in normal operation."""
-    if column >= len(context.low) or what == "counter":
+    low, high = _range(context, column)
+    if np.isnan(low) or what == "counter":
         return None
-    low, high = float(context.low[column]), float(context.high[column])
     margin = BEYOND * (high - low)
     values = course.values[ranking.start : ranking.stop, column]
     out = np.flatnonzero((values < low - margin) | (values > high + margin))
-    out = out[out >= min(int(ranking.onset[column]), ranking.raised) - ranking.start]
+    out = out[out >= _began(ranking, column) - ranking.start]
     if not len(out):
         return None
     distance = np.abs(values[out] - np.clip(values[out], low, high))
-    farthest = float(values[out[distance.argmax()]])
+    tick = int(out[distance.argmax()])
+    farthest = _shown(course, ranking.start + tick, column, low, high)
     at = int(course.time[ranking.start + out[0]])
     return Change(name, "range", at, what, after=farthest, low=low, high=high)
+
+
+def _shown(course: Course, tick: int, column: int, low: float, high: float) -> float:
+    """The value of a tick, or that of its row that is far beyond the normal range."""
+    ends = (float(course.low[tick, column]), float(course.high[tick, column]))
+    if ends[1] - ends[0] <= high - low:
+        return float(course.values[tick, column])
+    return ends[0] if low - ends[0] > ends[1] - high else ends[1]
 
 
 def _off(
@@ -243,40 +287,62 @@ def _off(
     broken_links: Sequence[BrokenLink],
 ) -> Change:
     """A signal that is not what its causes say: by a level, noise, a jump, or a link."""
-    onset = min(int(ranking.onset[column]), ranking.raised)  # trouble comes before its alarm
+    onset = _began(ranking, column)
     at = int(course.time[onset]) if len(course) else 0
-    broken = [one for one in broken_links if one.link.target == name and one.deviation > 1.0]
-    # Noise and offsets break the link to a signal's own past as well, which says little.
-    worst = max(broken, key=lambda one: (not one.link.is_auto, one.deviation), default=None)
     raw = course.innovation[onset : ranking.stop, column]
     left = np.clip(raw, -CLIP, CLIP)
     left = left[np.isfinite(left)]
-    if len(left) < 2:
-        return Change(name, "link" if worst else "other", at, what, link=worst)
-    factor, spread = float(np.sqrt(np.mean(left**2))), float(left.std())
+    if not len(left):
+        return Change(name, "other", at, what)
+    broken = [one for one in broken_links if one.link.target == name and one.deviation > 1.0]
+    for one in sorted(broken, key=lambda one: -one.deviation):
+        if _accounts(one, course, context, column, slice(onset, ranking.stop)):
+            return Change(name, "link", at, what, link=one)
+    mean, factor = float(left.mean()), float(np.sqrt(np.mean(left**2)))
     off = _believable(offsets(raw, context.equations, column), course, context, ranking, column)
-    is_level = len(left) * float(left.mean()) ** 2 > OFF**2 * max(spread, 1.0) ** 2
-    if is_level or abs(float(np.median(off))) > OFF * context.scale[column]:
-        kind: ChangeKind = "drift" if _drifts(off) else "level"
-        amount = float(off[-1]) if kind == "drift" else _amount(off)
-        return Change(name, kind, at, what, amount=amount)
-    if worst is not None and not worst.link.is_auto and not _shapeless(left):
-        return Change(name, "link", at, what, link=worst)
-    if factor > NOISY:
-        when = burst(raw)
-        if when is None:
-            return Change(name, "noise", at, what, amount=factor)
+    when = burst(raw) if factor > NOISY or len(left) == 1 else None
+    if when is not None:
         sudden = off[when]
         amount = float(sudden[np.abs(sudden).argmax()])
         return Change(name, "jump", int(course.time[onset + when.start]), what, amount=amount)
-    return Change(name, "link" if worst else "other", at, what, link=worst)
+    is_level = len(left) * mean**2 > OFF**2 * max(float(left.std()), 1.0) ** 2
+    is_level |= abs(float(np.median(off))) > OFF * context.scale[column]
+    if is_level or 2 * mean**2 > factor**2:
+        kind: ChangeKind = "drift" if _drifts(off) else "level"
+        amount = float(off[-1]) if kind == "drift" else _amount(off)
+        return Change(name, kind, at, what, amount=amount)
+    if factor > LOUDER:
+        return Change(name, "noise", at, what, amount=factor)
+    return Change(name, "other", at, what)
+
+
+def _accounts(
+    broken: BrokenLink, course: Course, context: Context, column: int, ticks: slice
+) -> bool:
+    """Whether the trouble of a signal goes if the link acts as it was observed to.
+
+    A link to a signal's own past does not count: noise and offsets break it as well.
+    """
+    link = broken.link
+    if link.is_auto or link.source not in course.signals:
+        return False
+    source = course.signals.index(link.source)
+    at = np.arange(ticks.start, ticks.stop) - link.lag
+    surprise, cause = course.innovation[ticks, column], course.values[np.maximum(at, 0), source]
+    known = np.isfinite(surprise) & np.isfinite(cause) & (at >= 0)
+    if np.count_nonzero(known) < LEAST_TICKS:
+        return False
+    surprise, cause = surprise[known], cause[known] - context.centre[source]
+    moved = (broken.observed - broken.normal) * cause / context.equations.spread[column]
+    loud = surprise.var() > max(LOUDER**2, surprise.mean() ** 2)  # more than noise, and no offset
+    return bool(loud and (surprise - moved).var() < (1.0 - ACCOUNTS) * surprise.var())
 
 
 def _believable(
     off: Floats, course: Course, context: Context, ranking: Ranking, column: int
 ) -> Floats:
     """Offsets of a sensor, or, where they put the true value where it cannot be, plain errors."""
-    onset = min(int(ranking.onset[column]), ranking.raised)
+    onset = _began(ranking, column)
     seen = course.values[onset : ranking.stop, column]
     true = seen - off
     if column < len(context.low):
@@ -298,11 +364,6 @@ def _drifts(off: Floats) -> bool:
     steps = np.diff(size)
     return bool((steps > 0).all() and size[0] < size[-1] / 2 and np.abs(np.diff(off)).max() <
                 size[-1] / 2)  # fmt: skip
-
-
-def _shapeless(left: Floats) -> bool:
-    """Whether innovations change sign from tick to tick, as noise does."""
-    return bool(np.mean(left[1:] * left[:-1] < 0) > 0.5)
 
 
 def _amount(off: Floats) -> float:

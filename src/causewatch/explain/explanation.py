@@ -19,7 +19,7 @@ from causewatch.model.normal import NormalModel
 from causewatch.monitor.alarms import Alarm, BrokenLink, Cause
 from causewatch.monitor.course import Course
 
-__all__ = ["Explanation", "context_of", "explain"]
+__all__ = ["Explanation", "context_of", "explain", "parts_of"]
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,8 @@ class Explanation:
     abstained
         Whether the origin cannot be told; the causes are then candidates only.
     broken_links
-        Links that no longer act as learnt, worst first.
+        Links that no longer act as learnt: those into the first cause from others, then other ones,
+        those to a signal's own past last; worst first in each.
     consequences
         Signals that are odd because of the causes, earliest first.
     unwatched
@@ -83,11 +84,17 @@ class Explanation:
         """Causes and unwatched signals together, best first."""
         return tuple(sorted((*self.causes, *self.unwatched), key=lambda one: -one.score))
 
+    @property
+    def likely(self) -> tuple[Cause, ...]:
+        """The causes to show: the first, and those whose confidence does not round to 0 %."""
+        rest = (cause for cause in self.causes[1:] if cause.confidence >= LEAST_CONFIDENCE)
+        return (*self.causes[:1], *rest)
+
     def _repr_html_(self) -> str:
         explained = replace(
             self.alarm,
             headline=self.headline,
-            causes=self.causes,
+            causes=self.likely,
             broken_links=self.broken_links,
             abstained=self.abstained,
         )
@@ -150,8 +157,8 @@ def explain(
     model = alarm.model if model is None else model
     if context is None and model is not None:
         context = context_of(model)
-    links = tuple(alarm.broken_links if broken_links is None else broken_links)
-    links = tuple(sorted(links, key=lambda one: -one.deviation))
+    given = alarm.broken_links if broken_links is None else broken_links
+    links = _in_order(given, ())
     paper = tuple(sorted((published or {}).items(), key=lambda pair: -pair[1]))
     if alarm.kind == "health":
         return _of_health(alarm, links, paper)
@@ -182,11 +189,12 @@ def explain(
     named = [k for k in order[:1] if share[k] >= SURE]
     changes = tuple(change_of(course, context, ranking, k, links) for k in named)
     follow = _consequences(course, context, ranking, named)
+    links = _in_order(links, [cause.signal for cause in causes[:1]])
     if named:
         sentence = headline(changes[0], follow, context)
     else:
         both = sorted((*causes[:3], *unwatched), key=lambda one: -one.score)
-        names = [one.signal for one in both[:3]]
+        names = [one.signal for one in both[:3] if one.confidence >= LEAST_CONFIDENCE]
         sentence = cannot_tell(names, alarm.onset, context)
     return Explanation(
         alarm=alarm,
@@ -201,8 +209,20 @@ def explain(
         context=context,
         ranking=ranking,
         unwatched=tuple(sorted(unwatched, key=lambda one: -one.score)),
-        checks=checks_of(course, context, ranking, order),
+        checks=checks_of(course, context, ranking, causes),
     )
+
+
+def parts_of(explanation: Explanation) -> tuple[Course, Context, Ranking]:
+    """What an explanation was taken from; raises `SettingError` if its alarm carried nothing."""
+    course, context, ranking = explanation.course, explanation.context, explanation.ranking
+    if course is None or context is None or ranking is None:
+        msg = (
+            f"The alarm {explanation.alarm.id} carries no ticks, so there is nothing to draw; draw"
+            " it from the monitor that raised it."
+        )
+        raise SettingError(msg)
+    return course, context, ranking
 
 
 def context_of(model: NormalModel) -> Context:
@@ -241,6 +261,15 @@ def context_of(model: NormalModel) -> Context:
         causes=causes,
         unwatched=unwatched,
     )
+
+
+def _in_order(links: Sequence[BrokenLink], causes: Sequence[str]) -> tuple[BrokenLink, ...]:
+    """Links into the causes from others, then other ones, those to a signal's own past last."""
+
+    def key(one: BrokenLink) -> tuple[bool, bool, float]:
+        return one.link.is_auto, one.link.target not in causes, -one.deviation
+
+    return tuple(sorted(links, key=key))
 
 
 def _consequences(

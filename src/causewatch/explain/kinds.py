@@ -17,8 +17,13 @@ SignalKind = Literal["switch", "valve", "counter", "setting", "sensor"]
 
 SWITCHED = ({0.0, 1.0}, {1.0, 2.0}, {0.0, 100.0})
 """Pairs of values of what is off or on, closed or open."""
-MOSTLY = 0.9
-"""A switch shows one of its two values in so many ticks: the others are means over a change."""
+ON_ITS_WAY = {0.0, 1.0, 2.0}
+"""Values of a valve that says when it moves."""
+VARIES = 0.5
+"""Share of the largest possible variance that a signal of two values has at least; ticks in which
+it is switched are means, and take some away."""
+MOST_SETTINGS = 4
+"""Something that is set shows no more different values than this in a few minutes."""
 LEAST_COUNTS = 3
 """A counter rises at least so many times in the ticks that are known."""
 VALVES = ("valve", "mv", "xv", "hv")
@@ -29,34 +34,44 @@ def kind_of(course: Course, context: Context, column: int) -> SignalKind:
     """The kind of the signal in `column`, by its values so far and its range in normal operation.
 
     A ``switch`` has two values that stand for off and on; a ``valve`` is one by its name; a
-    ``counter`` only rises; a ``setting`` never moved in normal operation; the rest are sensors.
+    ``counter`` only rises; a ``setting`` never moved in normal operation and has few values; the
+    rest are sensors.
     """
     name = course.signals[column]
+    is_valve = _is_valve(context.labels.get(name, name))
+    levels = _levels(course, column)
+    if any(levels <= pair and _two_valued(pair, context, column) for pair in SWITCHED):
+        return "valve" if is_valve else "switch"
+    if is_valve and levels <= ON_ITS_WAY:
+        return "valve"
+    guarded = column >= context.equations.signals and name not in context.twins
+    if guarded and len(levels) <= MOST_SETTINGS:
+        return "setting"
     values = course.values[:, column]
     values = values[np.isfinite(values)]
-    levels = _levels(values, context, column)
-    if levels and any(levels <= pair for pair in SWITCHED):
-        return "valve" if _is_valve(context.labels.get(name, name)) else "switch"
-    if column >= context.equations.signals and name not in context.twins:
-        return "setting"
     steps = np.diff(values)
     if (steps >= 0).all() and np.count_nonzero(steps) >= LEAST_COUNTS and _whole(values):
         return "counter"
     return "sensor"
 
 
-def _levels(values: Floats, context: Context, column: int) -> set[float]:
-    """The values of a signal that has at most two; none if it has more."""
-    found, counts = np.unique(values, return_counts=True)
-    known = set(found[counts >= max(2, (1 - MOSTLY) * len(values))].tolist())
-    if len(values):
-        known.add(float(values[-1]))
-    if column < len(context.low) and np.isfinite(context.low[column]):
-        known |= {float(context.low[column]), float(context.high[column])}
-    between = np.count_nonzero(~np.isin(values, list(known)))
-    inside = len(values) and min(known) <= values.min() and values.max() <= max(known)
-    few = len(known) <= 2 and inside and between <= (1 - MOSTLY) * len(values)
-    return known if few else set()
+def _levels(course: Course, column: int) -> set[float]:
+    """The values that a signal has shown in single rows."""
+    shown = np.concatenate([course.low[:, column], course.high[:, column]])
+    return set(shown[np.isfinite(shown)].tolist())
+
+
+def _two_valued(pair: set[float], context: Context, column: int) -> bool:
+    """Whether in normal operation, too, a signal may have had no values but these."""
+    low, high = min(pair), max(pair)
+    if column < len(context.low) and not low <= context.low[column] <= context.high[column] <= high:
+        return False
+    if column >= context.equations.signals:
+        return True
+    # Of all that keeps between two values, with this mean, what has no others varies most.
+    centre = context.centre[column]
+    most = (centre - low) * (high - centre)
+    return bool(context.scale[column] ** 2 >= VARIES * most)
 
 
 def _whole(values: Floats) -> bool:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from causewatch.explain.colours import CROSS, NODE, auto_limits, limits
-from causewatch.explain.view import auto_values, clean, cross_links
+from causewatch.explain.view import auto_values, clean, cross_links, lags_text
 from causewatch.graph import CausalGraph
 
 __all__ = ["page"]
@@ -24,6 +24,7 @@ def page(
     labels: Mapping[str, str],
     min_strength: float,
     title: str | None,
+    every: float | None,
     *,
     overview: bool,
 ) -> str:
@@ -46,6 +47,8 @@ def page(
         Where the strength slider stands at first.
     title
         Heading.
+    every
+        Length of a tick in seconds, for saying lags as times; None if not known.
     overview
         Whether the groups are closed at first.
     """
@@ -64,7 +67,7 @@ def page(
         style_hash=_digest(style),
         script=Markup(script),
         script_hash=_digest(script),
-        data=Markup(_json(_data(graph, places, stages, labels, min_strength, overview))),
+        data=Markup(_json(_data(graph, places, stages, labels, min_strength, every, overview))),
     )
 
 
@@ -74,6 +77,7 @@ def _data(
     stages: Mapping[str, Sequence[str]],
     labels: Mapping[str, str],
     min_strength: float,
+    every: float | None,
     overview: bool,
 ) -> dict[str, Any]:
     stages = stages or {"": graph.signals}
@@ -105,6 +109,8 @@ def _data(
             ]
             for link, strength in links.items()
         ],
+        "lags": {str(link.lag): lags_text([link.lag], every) for link in links},
+        "inTicks": every is None,
         "least": min_strength,
         "cross": CROSS,
         "crossLimit": limits((strength.value for strength in links.values()), least=0.4),

@@ -41,13 +41,14 @@ def draw(
     positions: Places | None = None,
     groups: Groups | None = None,
     labels: Mapping[str, str] | None = None,
-    min_strength: float = 0.3,
+    min_strength: float | None = None,
     title: str | None = None,
+    every: float | None = None,
 ) -> None:
     """Write `graph` to `path` in the format its suffix names, or draw it on `ax`.
 
     Pictures (``.svg``, ``.png``) and the interactive page (``.html``) show links above
-    `min_strength`; the caption counts what is left out. A picture with more than
+    `min_strength`; the caption says which and counts what is left out. A picture with more than
     :data:`causewatch.model.layout.LARGE` linked signals shows groups instead of signals. The data
     formats (``.gml``, ``.dot``, ``.json``) hold every link. The file appears complete or not at
     all.
@@ -67,9 +68,12 @@ def draw(
     labels
         Names for people, shown in place of the signals' own.
     min_strength
-        Links with a smaller absolute value are not shown.
+        Links with a smaller absolute value are not shown; unless given, it is chosen so that there
+        are about two links for each signal (:func:`causewatch.model.layout.usual_strength`).
     title
         Heading.
+    every
+        Length of a tick in seconds; with it, lags are said as times.
     """
     if not isinstance(graph, CausalGraph):
         message = (
@@ -88,6 +92,8 @@ def draw(
             f"Cannot draw {file.name!r}: found {found}, expected one of {', '.join(SUFFIXES)}."
         )
         raise SettingError(message)
+    if min_strength is None:
+        min_strength = layout.usual_strength(graph)
     if not (math.isfinite(min_strength) and min_strength >= 0):
         message = f"min_strength is {min_strength}, expected a number from 0 upwards, e.g. 0.3."
         raise SettingError(message)
@@ -102,10 +108,10 @@ def draw(
         message = "The graph has no signals, so there is nothing to draw."
         raise SettingError(message)
     elif suffix == ".html":
-        content = _page(graph, positions, groups, labels or {}, min_strength, title).encode()
+        content = _page(graph, positions, groups, labels or {}, min_strength, title, every).encode()
     else:
         kind: Literal["svg", "png"] = "svg" if suffix == ".svg" else "png"
-        content = _picture(graph, kind, positions, groups, labels or {}, min_strength, title)
+        content = _picture(graph, kind, positions, groups, labels or {}, min_strength, title, every)
     if ax is None:
         _write(file, content)
     else:
@@ -123,6 +129,7 @@ def _picture(
     labels: Mapping[str, str],
     min_strength: float,
     title: str | None,
+    every: float | None,
 ) -> bytes:
     auto = auto_values(graph)
     view = select(graph, min_strength)
@@ -137,7 +144,7 @@ def _picture(
     part = graph.filtered(signals=[name for name in graph.signals if name not in alone])
     stages = layout.stages(part, groups, min_strength=min_strength)
     places = _places(part, positions, groups, min_strength)
-    return signal_sheet(view, places, stages, auto, labels, title).save(kind)
+    return signal_sheet(view, places, stages, auto, labels, title, every).save(kind)
 
 
 def _page(
@@ -147,11 +154,12 @@ def _page(
     labels: Mapping[str, str],
     min_strength: float,
     title: str | None,
+    every: float | None,
 ) -> str:
     places = _places(graph, positions, groups, min_strength)
     stages = layout.stages(graph, groups, min_strength=min_strength)
     overview = len(graph.signals) > layout.LARGE
-    return page(graph, places, stages, labels, min_strength, title, overview=overview)
+    return page(graph, places, stages, labels, min_strength, title, every, overview=overview)
 
 
 def _places(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from causewatch.data import format_duration, format_time
+from causewatch.data import Clock, format_duration, format_moment
 from causewatch.errors import SettingError
-from causewatch.explain.charts import evidence_chart, for_page, links_chart, signal_chart
+from causewatch.explain.around import links_chart
+from causewatch.explain.charts import evidence_chart, for_page, signal_chart
 from causewatch.explain.explanation import Explanation, explain
 from causewatch.explain.ranking import Context
-from causewatch.explain.view import clean
+from causewatch.explain.view import clean, interval
 from causewatch.files import write_atomically
 from causewatch.model.normal import NormalModel
 from causewatch.monitor.alarms import Alarm
@@ -20,7 +22,6 @@ from causewatch.monitor.alarms import Alarm
 __all__ = ["report", "write_report"]
 
 MOST_CAUSES = 5
-LEAST_SHOWN = 0.01
 MOST_CHARTS = 3
 MOST_LINKS = 12
 MOST_LISTED = 10
@@ -32,6 +33,7 @@ def write_report(
     model: NormalModel | None = None,
     *,
     home: str | None = None,
+    about: Mapping[str, str] | None = None,
 ) -> None:
     """Write the report of an alarm; the file is there whole or not at all.
 
@@ -45,19 +47,23 @@ def write_report(
         The model that watched; needed only if the alarm does not carry it.
     home
         Address of a page that lists all alarms, to link to.
+    about
+        Further facts by name, such as what was watched and with which model.
     """
     file = Path(path)
     told = alarm if isinstance(alarm, Explanation) else explain(alarm, model)
     try:
-        write_atomically(file, report(told, home).encode())
+        write_atomically(file, report(told, home, about).encode())
     except OSError as error:
         reason = error.strerror or str(error)
         message = f"Cannot write {str(file)!r}: {reason}; choose a place that can be written to."
         raise SettingError(message) from error
 
 
-def report(explanation: Explanation, home: str | None = None) -> str:
-    """The report as text, with a link to the page that lists all alarms if there is one.
+def report(
+    explanation: Explanation, home: str | None = None, about: Mapping[str, str] | None = None
+) -> str:
+    """The report as text; `home` and `about` as in `write_report`.
 
     Names stand in it as text, whatever they are; its policy allows no script and no request.
     """
@@ -76,7 +82,10 @@ def report(explanation: Explanation, home: str | None = None) -> str:
         headline=explanation.headline,
         home=home,
         style=Markup(style),
-        facts=_facts(explanation),
+        facts=[
+            *_facts(explanation),
+            *((name, clean(text)) for name, text in (about or {}).items()),
+        ],
         abstained=explanation.abstained,
         causes=[
             {
@@ -84,8 +93,7 @@ def report(explanation: Explanation, home: str | None = None) -> str:
                 "percent": _percent(cause.confidence),
                 "width": f"{100 * cause.confidence:.1f}",
             }
-            for place, cause in enumerate(explanation.causes[:MOST_CAUSES])
-            if place == 0 or cause.confidence >= LEAST_SHOWN
+            for cause in explanation.likely[:MOST_CAUSES]
         ],
         consequences=[_label(name, context) for name in explanation.consequences[:MOST_LISTED]],
         checks=[check.text for check in explanation.checks],
@@ -102,15 +110,16 @@ def report(explanation: Explanation, home: str | None = None) -> str:
 
 
 def _facts(explanation: Explanation) -> list[tuple[str, str]]:
-    alarm = explanation.alarm
-    clock = explanation.context.clock if explanation.context is not None else "naive"
-    facts = [("raised", format_time(alarm.raised_at, clock).replace("T", " "))]
+    alarm, context = explanation.alarm, explanation.context
+    clock: Clock = "naive" if context is None else context.clock
+    every = 1.0 if context is None else context.every
+    facts = [("raised", format_moment(alarm.raised_at, clock, every))]
     if alarm.onset < alarm.raised_at:
-        facts.append(("began", format_time(alarm.onset, clock).replace("T", " ")))
+        facts.append(("began", format_moment(alarm.onset, clock, every)))
     if alarm.cleared_at is None:
         facts.append(("cleared", "not yet"))
     else:
-        facts.append(("cleared", format_time(alarm.cleared_at, clock).replace("T", " ")))
+        facts.append(("cleared", format_moment(alarm.cleared_at, clock, every)))
         facts.append(("lasted", format_duration((alarm.cleared_at - alarm.raised_at) / 1e9)))
     if alarm.peak_score is not None:
         facts.append(("peak score (limit 1)", f"{alarm.peak_score:.3g}"))
@@ -124,19 +133,15 @@ def _charts(explanation: Explanation) -> list[tuple[bytes, str]]:
         return []
     named = [change.signal for change in explanation.changes]
     named = (named or [cause.signal for cause in explanation.causes])[:MOST_CHARTS]
-    charts = [
-        (signal_chart(explanation, name), "Seen, and what the model expected of it.")
-        for name in named
-    ]
     linked = explanation.course.signals[: explanation.context.equations.signals]
-    if any(name in linked for name in named):  # a guarded signal has no links
-        charts.append(
-            (
-                links_chart(explanation),
-                "Links around it. Red arrows are broken; red signals are where it starts, yellow"
-                " ones follow from it. A time on an arrow: how long the effect takes.",
-            )
-        )
+    charts = []
+    for name in named:
+        known = ", and what the model expected of it" if name in linked else ""
+        charts.append((signal_chart(explanation, name), f"Seen{known}."))
+    around = links_chart(explanation)
+    if around is not None:
+        words = "Links around it: what acts on it on the left, what it acts on on the right."
+        charts.append((around, words))
     charts.append((evidence_chart(explanation), "Evidence against the likeliest causes."))
     return charts
 
@@ -144,7 +149,7 @@ def _charts(explanation: Explanation) -> list[tuple[bytes, str]]:
 def _link(link: dict[str, Any], context: Context | None) -> dict[str, str]:
     lag = f"{link['lag']} ticks"
     if context is not None:
-        lag = format_duration(link["lag"] * context.every)
+        lag = interval(link["lag"] * context.every)
     numbers = {
         name: "unknown" if link[name] is None else f"{link[name]:.3g}".replace("-", "−")
         for name in ("normal", "observed", "deviation")

@@ -6,11 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from causewatch.data import format_duration
 from causewatch.errors import listing
 from causewatch.explain.changes import Change
 from causewatch.explain.ranking import Context
-from causewatch.explain.words import moment, name_of, names_of, number, numbers, with_unit
+from causewatch.explain.view import interval
+from causewatch.explain.words import (
+    moment,
+    name_of,
+    names_of,
+    number,
+    numbers,
+    quantity,
+    with_unit,
+)
 from causewatch.monitor.alarms import BrokenLink
 
 __all__ = ["HEALTH", "LONGEST", "cannot_tell", "happened", "headline", "unwell"]
@@ -72,15 +80,19 @@ def happened(change: Change, context: Context) -> str:
 
 def _value(change: Change, context: Context) -> str:
     if np.isnan(change.before):
-        normal, now = numbers(change.low, change.after)
-        now = with_unit(now, change.signal, context)
-        if np.isnan(change.low) or change.low == change.after:
-            return f"has been at {now}"
-        return f"has been {now}, in normal operation always {normal},"
+        if np.isnan(change.low) or change.low <= change.after <= change.high:
+            return f"has been at {quantity(change.after, change.signal, context)}"
+        now, low, high = numbers(change.after, change.low, change.high)
+        normal = low if low == high else f"{low} to {high}"
+        return f"has been at {with_unit(now, change.signal, context)} instead of {normal}"
     if change.what in ("switch", "valve"):
         return _switched(change, context)
     before, after = numbers(change.before, change.after)
-    return f"was changed from {before} to {with_unit(after, change.signal, context)}"
+    after = with_unit(after, change.signal, context)
+    if change.what == "sensor":
+        verb = "rose" if change.after > change.before else "fell"
+        return f"{verb} from {before}, where it hardly ever moved, to {after}"
+    return f"was changed from {before} to {after}"
 
 
 def _switched(change: Change, context: Context) -> str:
@@ -170,7 +182,7 @@ def link_words(broken: BrokenLink, context: Context) -> str:
     """How a signal no longer follows another, after its name."""
     link = broken.link
     source = "its own past" if link.is_auto else name_of(link.source, context)
-    lag = f" (after {format_duration(link.lag * context.every)})" if link.lag else ""
+    lag = f" (after {interval(link.lag * context.every)})" if link.lag else ""
     ratio = broken.observed / broken.normal if broken.normal else float("inf")
     if not np.isfinite(ratio):
         return f"has followed {source}{lag}, as it never did,"

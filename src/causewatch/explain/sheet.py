@@ -261,13 +261,18 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
     return widest * POINT
 
 
+SLACK = 5
+"""Characters by which a line may be longer where a name can only be broken between words so."""
+
+
 def two_lines(text: str, most: int = 18) -> str:
     """`text` on at most two lines of about `most` characters: its beginning and its end."""
     if len(text) <= most:
         return text
-    breaks = [m.end() for m in re.finditer(r"[\s/._:\-]+", text) if 4 <= m.end() < len(text)]
+    breaks = [m.end() for m in re.finditer(r"[\s/._:\-…]+", text) if 4 <= m.end() < len(text)]
     if len(text) <= 2 * most:
-        fitting = [k for k in breaks if k <= most and len(text) - k <= most]
+        longest = most + SLACK  # rather a bit longer than cut within a word
+        fitting = [k for k in breaks if k <= longest and len(text) - k <= longest]
         cut = min(fitting, key=lambda k: abs(2 * k - len(text)), default=min(most, len(text) - 4))
         return f"{text[:cut].rstrip()}\n{text[cut:].lstrip()}"
     cut = max((k for k in breaks if k <= most), default=most)

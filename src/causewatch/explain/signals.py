@@ -16,7 +16,7 @@ from causewatch.explain.frame import (
 )
 from causewatch.explain.routes import route
 from causewatch.explain.sheet import Scale, Sheet, text_width, two_lines
-from causewatch.explain.view import View, clean, listing
+from causewatch.explain.view import View, clean, lags_text, listing
 
 __all__ = ["signal_sheet"]
 
@@ -39,8 +39,12 @@ def signal_sheet(
     auto: Mapping[str, float],
     labels: Mapping[str, str],
     title: str | None,
+    every: float | None,
 ) -> Sheet:
-    """Draw the signals of `places`, in the unit of the layout, and the arrows of `view`."""
+    """Draw the signals of `places`, in the unit of the layout, and the arrows of `view`.
+
+    Lags are said as times if the length of a tick, `every`, is known.
+    """
     names = list(places)
     index = {name: k for k, name in enumerate(names)}
     texts = [two_lines(clean(labels.get(name, name))) for name in names]
@@ -70,7 +74,7 @@ def signal_sheet(
         np.concatenate([boxes, bands]),
         ways,
         title=title,
-        foot=_foot(view, labels),
+        foot=_foot(view, labels, every),
         bars=[("cross-dependence (arrows)", cross), ("auto-dependence (nodes)", node)][
             0 if view.arrows else 1 :
         ],
@@ -86,7 +90,7 @@ def signal_sheet(
         sheet,
         view.arrows,
         ways,
-        [arrow.label for arrow in view.arrows],
+        [lags_text(arrow.lags, every) for arrow in view.arrows],
         widths=widths,
         scale=cross,
         boxes=solid,
@@ -94,10 +98,13 @@ def signal_sheet(
     return sheet
 
 
-def _foot(view: View, labels: Mapping[str, str]) -> list[str]:
+def _foot(view: View, labels: Mapping[str, str], every: float | None) -> list[str]:
     if not view.arrows:
         return [f"{view.caption}."]
-    key = "Number on an arrow: lag in ticks, where there is room"
+    known = "Number on an arrow: lag in ticks"
+    if every is not None:
+        known = "Time on an arrow: how long the effect takes"
+    key = f"{known}, where there is room"
     if not all(arrow.directed for arrow in view.arrows):
         key += "; line without head: lag 0, no direction"
     lines = [f"{view.caption}. {key}."]

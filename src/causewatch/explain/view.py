@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from causewatch.data import format_duration
 from causewatch.graph import CausalGraph, Link, Strength
 
-__all__ = ["Arrow", "View", "auto_values", "bundle", "clean", "cross_links", "listing", "select"]
+__all__ = [
+    "Arrow",
+    "View",
+    "auto_values",
+    "bundle",
+    "clean",
+    "cross_links",
+    "interval",
+    "lags_text",
+    "listing",
+    "select",
+]
 
 FEW = 20
 """How many links are shown when none is strong enough."""
 
 MOST_LAGS = 3
 """How many lags an arrow's label names."""
+
+NEARLY = 0.01
+"""Intervals that differ by no more than this share are said alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +59,6 @@ class Arrow:
     links: int
     total: float
     directed: bool = True
-
-    @property
-    def label(self) -> str:
-        """The lags as text: ``1,3``."""
-        text = ",".join(str(lag) for lag in self.lags[:MOST_LAGS])
-        return text + ("…" if len(self.lags) > MOST_LAGS else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,32 @@ def auto_values(graph: CausalGraph) -> dict[str, float]:
         if link.is_auto and abs(strength.value) > abs(found[link.source]):
             found[link.source] = strength.value if math.isfinite(strength.value) else 0.0
     return found
+
+
+def lags_text(lags: Sequence[int], every: float | None = None) -> str:
+    """Lags as text, in ticks, or as times if the length of a tick is known.
+
+    >>> lags_text([1, 3]), lags_text([1, 3], every=10.0), lags_text([1, 12], every=10.0)
+    ('1, 3', '10, 30 s', '10 s, 2 min')
+    """
+    shown = [str(lag) if every is None else interval(lag * every) for lag in lags[:MOST_LAGS]]
+    units = {text.partition(" ")[2] for text in shown}
+    if len(units) == 1:
+        shown = [*(text.partition(" ")[0] for text in shown[:-1]), *shown[-1:]]
+    return ", ".join(shown) + (", …" if len(lags) > MOST_LAGS else "")
+
+
+def interval(seconds: float) -> str:
+    """A time between two things as people say it: 2.01 s is 2 s.
+
+    >>> interval(2.01), interval(103), interval(360)
+    ('2 s', '103 s', '6 min')
+    """
+    for digits in range(1, 4):
+        plain = float(f"{seconds:.{digits}g}")
+        if abs(plain - seconds) <= NEARLY * abs(seconds):
+            break
+    return format_duration(plain)
 
 
 def clean(text: str) -> str:

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-import numpy as np
-
-from causewatch.data import format_moment
-from causewatch.errors import shorten
+from causewatch.data import format_moment, number, numbers
 from causewatch.explain.ranking import Context
 from causewatch.explain.view import clean
 
-__all__ = ["moment", "name_of", "names_of", "number", "numbers", "quantity"]
+__all__ = [
+    "middle",
+    "moment",
+    "name_of",
+    "names_of",
+    "number",
+    "numbers",
+    "quantity",
+    "short_names",
+]
 
 LONGEST_NAME = 40
 
 
 def name_of(name: str, context: Context) -> str:
     """What people call a signal; without characters that would turn the sentence round."""
-    return shorten(clean(context.labels.get(name, name)), LONGEST_NAME)
+    return middle(clean(context.labels.get(name, name)), LONGEST_NAME)
+
+
+def middle(text: str, most: int) -> str:
+    """`text` with its middle left out where it is longer than `most` characters.
+
+    >>> middle("AHU: Heating Coil Valve Control Signal", 24)
+    'AHU: Heatin…Signal'
+    """
+    if len(text) <= most:
+        return text
+    head = (most - 1) // 2
+    tail = text[len(text) - (most - 1 - head) :]
+    word = re.search(r"[\s._/]", tail[: 2 * len(tail) // 3])  # rather whole words
+    return f"{text[:head].rstrip()}…{tail[word.end() :] if word else tail}"
+
+
+def short_names(names: Sequence[str], most: int) -> list[str]:
+    """Names of at most `most` characters that can still be told apart.
+
+    Where the middle of names would be left out that tells them apart, what they begin with in
+    common is left out instead.
+
+    >>> short_names(["Temperature of supply air, raw", "Temperature of return air, raw"], 20)
+    ['…supply air, raw', '…return air, raw']
+    """
+    names = [clean(name) for name in names]
+    short = [middle(name, most) for name in names]
+    for text in {text for text in short if short.count(text) > 1}:
+        same = [k for k in range(len(names)) if short[k] == text]
+        columns = enumerate(zip(*(names[k] for k in same), strict=False))
+        common = next((at for at, signs in columns if len(set(signs)) > 1), 0)
+        for k in same:
+            short[k] = f"…{middle(names[k][common:], most - 1)}"
+    return short
 
 
 def names_of(names: Sequence[str], word: str, context: Context, most: int = 4) -> str:
@@ -34,34 +75,6 @@ def names_of(names: Sequence[str], word: str, context: Context, most: int = 4) -
 def moment(time: int, context: Context) -> str:
     """A time with its date, as exact as ticks are."""
     return format_moment(time, context.clock, context.every)
-
-
-def number(value: float, digits: int = 3) -> str:
-    """So many significant digits, one more before the point, without an exponent if possible.
-
-    >>> number(0.03456), number(12.0), number(379593.4), number(1.39e6)
-    ('0.0346', '12', '379600', '1,390,000')
-    """
-    if value == 0 or not np.isfinite(value):
-        return f"{value:g}".replace("-", "−")
-    size = int(np.floor(np.log10(abs(value))))
-    if not -4 <= size < 12:
-        return f"{value:.{digits}g}".replace("-", "−")
-    places = digits - 1 - size
-    if places < 0:
-        places = min(0, digits - size)
-    text = f"{round(value, places):{',' if size >= 6 else ''}.{max(0, places)}f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
-
-
-def numbers(*values: float) -> list[str]:
-    """Several numbers, with as many digits as it takes to tell them apart."""
-    apart = len(set(values))
-    for digits in (3, 6, 9, 12, 15):
-        texts = [number(value, digits) for value in values]
-        if len(set(texts)) == apart:
-            break
-    return texts
 
 
 def quantity(value: float, signal: str, context: Context) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from causewatch.graph import CausalGraph
 
-__all__ = ["LARGE", "OTHER", "SPACING", "positions", "stages"]
+__all__ = ["LARGE", "OTHER", "SPACING", "positions", "stages", "usual_strength"]
 
 SPACING = 1.0
 """The least distance between two signals; also the distance between the rows of a column."""
@@ -44,7 +44,39 @@ OTHER = "other"
 SMALL_COMMUNITY = 3
 """Communities with fewer signals than this join the stage `OTHER`."""
 
+PER_SIGNAL = 2
+"""Pairs of signals for each signal, which pictures show unless asked for others."""
+
 Floats = NDArray[np.float64]
+
+
+def usual_strength(graph: CausalGraph) -> float:
+    """The strength above which links are shown: two for each signal, all if there are fewer.
+
+    A round hundredth; the links of a pair of signals count once.
+
+    Examples
+    --------
+    >>> from causewatch.graph import CausalGraph, Link, Strength
+    >>> chain = CausalGraph(["b", "a"], {Link("a", "b", 1): Strength(0.5, 0.0)})
+    >>> usual_strength(chain)
+    0.0
+    """
+    pairs: dict[tuple[str, str], float] = {}
+    for link, strength in graph.links.items():
+        size = abs(strength.value)
+        if not link.is_auto and np.isfinite(size):
+            pair = (link.source, link.target)
+            pairs[pair] = max(size, pairs.get(pair, 0.0))
+    wanted = PER_SIGNAL * len(graph.signals)
+    if len(pairs) <= wanted:
+        return 0.0
+    sizes = np.sort(list(pairs.values()))
+    hundredths = int(100 * sizes[-wanted])
+    return min(
+        (hundredths / 100, (hundredths + 1) / 100),
+        key=lambda least: abs(int(np.count_nonzero(sizes > least)) - wanted),
+    )
 
 
 def positions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from causewatch.monitor.stateful import Stateful
 
-__all__ = ["Course", "Recorder"]
+__all__ = ["FIELDS", "Course", "Recorder"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,6 +36,9 @@ class Course:
         Against each signal, in units of its limit (NaN: unknown).
     score
         Of each tick (NaN: none); above 1 is above the alarm limit.
+    low, high
+        The smallest and the largest value of the rows of each tick; unless given, the values, as
+        with ticks of one row.
     """
 
     signals: tuple[str, ...]
@@ -45,6 +48,13 @@ class Course:
     innovation: Floats
     evidence: Floats
     score: Floats
+    low: Floats = field(default_factory=lambda: np.empty(0))
+    high: Floats = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            if len(getattr(self, name)) != len(self.values):
+                object.__setattr__(self, name, self.values)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -59,7 +69,7 @@ class Course:
         return cls(signals, **state)
 
 
-FIELDS = ("values", "expected", "innovation", "evidence")
+FIELDS = ("values", "expected", "innovation", "evidence", "low", "high")
 
 
 class Recorder(Stateful):
@@ -91,20 +101,22 @@ class Recorder(Stateful):
         expected: Floats,
         innovation: Floats,
         evidence: Floats,
+        low: Floats,
+        high: Floats,
     ) -> None:
         """Keep one tick; the oldest one is forgotten."""
         at = self._count % self._size
         self._time[at] = time
         self._score[at] = np.nan if score is None else score
-        rows = self._rows
-        rows[0, at], rows[1, at], rows[2, at], rows[3, at] = values, expected, innovation, evidence
+        for rows, array in zip(
+            self._rows, (values, expected, innovation, evidence, low, high), strict=True
+        ):
+            rows[at] = array
         self._count += 1
 
     def course(self) -> Course:
         """A copy of what is kept, oldest first."""
         kept = min(self._count, self._size)
         order = np.arange(self._count - kept, self._count) % self._size
-        rows = self._rows[:, order]
-        return Course(
-            self._signals, self._time[order], rows[0], rows[1], rows[2], rows[3], self._score[order]
-        )
+        parts = dict(zip(FIELDS, self._rows[:, order], strict=True))
+        return Course(self._signals, self._time[order], score=self._score[order], **parts)

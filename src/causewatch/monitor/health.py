@@ -13,12 +13,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import format_duration
+from causewatch.data import format_duration, number, numbers
 from causewatch.detectors.habits import NormalHabits, unchanged
 from causewatch.errors import SettingError
 from causewatch.monitor.stateful import Stateful
 
-__all__ = ["STREAM", "HealthChange", "HealthState", "HealthWatch", "SignalHealth"]
+__all__ = [
+    "STREAM",
+    "HealthChange",
+    "HealthState",
+    "HealthWatch",
+    "SignalHealth",
+    "unlike_text",
+]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -275,15 +282,13 @@ class HealthWatch(Stateful):
             )
         if state == "frozen":
             return (
-                f"{name} has stood still at {value:.6g} for {self._lasting(self._run[column])}; in"
-                f" normal operation it did so for at most"
+                f"{name} has stood still at {number(value)} for"
+                f" {self._lasting(self._run[column])}; in normal operation it did so for at most"
                 f" {self._lasting(habits.longest_still[column])}."
             )
         if state == "out_of_range":
-            return (
-                f"{name} is at {value:.6g}; in normal operation it lay between"
-                f" {habits.low[column]:.6g} and {habits.high[column]:.6g}."
-            )
+            now, low, high = numbers(value, float(habits.low[column]), float(habits.high[column]))
+            return f"{name} is at {now}; in normal operation it lay between {low} and {high}."
         if state == "unlike":
             return self._unlike[name][1]
         return f"{name} is well again."
@@ -348,6 +353,39 @@ class HealthWatch(Stateful):
         self._unlike = {name: (int(since), text) for name, since, text in state["unlike"]}
         self._now = {fields[0]: SignalHealth(*fields) for fields in state["now"]}
         self._set_limits()
+
+
+def unlike_text(
+    signal: str, value: float, low: float, high: float, expected: float, since: str
+) -> str:
+    """The sentence for a signal that is no longer as learnt.
+
+    Parameters
+    ----------
+    signal
+        Which one.
+    value
+        What it shows.
+    low, high
+        Its range in normal operation.
+    expected
+        What its causes say; told where the value is within that range.
+    since
+        Since when, as text.
+
+    Examples
+    --------
+    >>> unlike_text("LIT301", 65.0, 58.0, 62.0, 60.1, "10:40")
+    'LIT301 has been at 65 instead of 58 to 62 since 10:40.'
+    >>> unlike_text("LIT301", 61.0, 58.0, 62.0, 59.1, "10:40")
+    'LIT301 has been at 61 instead of 59.1 since 10:40.'
+    """
+    if low <= value <= high:
+        now, normal = numbers(value, expected)
+    else:
+        now, least, most = numbers(value, low, high)
+        normal = least if least == most else f"{least} to {most}"
+    return f"{signal} has been at {now} instead of {normal} since {since}."
 
 
 def _limits(habits: NormalHabits, margin: Floats) -> tuple[Floats, Floats]:

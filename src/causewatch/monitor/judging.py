@@ -26,10 +26,6 @@ __all__ = ["Judge", "Judgement"]
 
 Floats = NDArray[np.float64]
 
-OFF_ALONE = "has been off alone for hours, or again and again"
-BEGAN = "began with a value that it did not have in normal operation"
-"""Why a signal is no longer as learnt."""
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Judgement:
@@ -46,7 +42,7 @@ class Judgement:
     lifted
         Signals whose limit was lifted by this tick.
     unlike
-        Signals that are no longer as learnt, each with what it did.
+        Signals that are no longer as learnt from this tick on.
     """
 
     score: float | None
@@ -55,7 +51,7 @@ class Judgement:
     expected: Floats
     innovation: Floats
     lifted: list[int]
-    unlike: list[tuple[int, str]]
+    unlike: list[int]
 
 
 class Judge(Stateful):
@@ -134,8 +130,8 @@ class Judge(Stateful):
                 if full is not None:  # evidence is in units of lifted limits from this tick on
                     evidence, lifted = held / self._lifts.lift, np.flatnonzero(full).tolist()
             score = float(np.nanmax(evidence))
-        unlike = [(k, OFF_ALONE) for k in lifted]
-        unlike += [(number + k, BEGAN) for k in np.flatnonzero(self._guards.unlike).tolist()]
+        begun = (number + np.flatnonzero(self._guards.unlike)).tolist()
+        unlike = [*lifted, *begun]
         return Judgement(score, evidence, raw, expected, innovation, lifted, unlike)
 
     def accept(self, column: int) -> None:

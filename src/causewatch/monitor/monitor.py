@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.data import format_moment
 from causewatch.data.table import NANOSECONDS, Clock, Note
 from causewatch.detectors import PublishedOptions
 from causewatch.errors import SettingError, UnknownNameError
@@ -18,7 +19,13 @@ from causewatch.model import NormalModel
 from causewatch.monitor.alarm_settings import AlarmSettings
 from causewatch.monitor.alarms import Alarm, AlarmEvents, BrokenLink
 from causewatch.monitor.course import Course, Recorder
-from causewatch.monitor.health import STREAM, HealthChange, HealthWatch, SignalHealth
+from causewatch.monitor.health import (
+    STREAM,
+    HealthChange,
+    HealthWatch,
+    SignalHealth,
+    unlike_text,
+)
 from causewatch.monitor.intake import Intake
 from causewatch.monitor.intake_rows import row_and_time
 from causewatch.monitor.judging import Judge
@@ -292,12 +299,19 @@ class Monitor(Stateful):
         dead = None if self._health.quiet else self._health.absent
         judgement = self._judge.judge(tick, dead, self._policy.factors)
         score, evidence = judgement.score, judgement.evidence
-        for k, what in judgement.unlike:
-            name = self._names[k]
-            changes += self._health.mark_unlike(name, tick.time, f"{name} {what}.")
+        for k in judgement.unlike:
+            text = self._unlike_text(k, tick, judgement.expected[k])
+            changes += self._health.mark_unlike(self._names[k], tick.time, text)
         self._note_health(tick.time, changes)
         self._recorder.add(
-            tick.time, score, tick.values, judgement.expected, judgement.innovation, evidence
+            tick.time,
+            score,
+            tick.values,
+            judgement.expected,
+            judgement.innovation,
+            evidence,
+            tick.low,
+            tick.high,
         )
         # Before the update: an alarm must not be raised and given up in the same tick.
         released = [
@@ -319,6 +333,15 @@ class Monitor(Stateful):
             tuple(changes),
             values=Named(self._index, tick.values),
         )
+
+    def _unlike_text(self, column: int, tick: FullTick, expected: float) -> str:
+        """What to say of a signal that is no longer as learnt."""
+        name, habits = self._names[column], self.model.watching.habits
+        alarms = (*self._policy.active, *self._policy.recent)
+        began = next((alarm.onset for alarm in alarms if name in alarm.signals), tick.time)
+        since = format_moment(began, self.clock, self.model.preprocessing.every)
+        value, low, high = tick.values[column], habits.low[column], habits.high[column]
+        return unlike_text(name, float(value), float(low), float(high), float(expected), since)
 
     def accept(self, signal: str, time: int | None = None) -> list[HealthChange]:
         """Take a signal as it is now for normal, until a new model is learnt.

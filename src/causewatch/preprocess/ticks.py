@@ -51,6 +51,9 @@ class FullTick(NamedTuple):
         to be written to.
     rows
         How many rows it was made of; 0 for a tick without any.
+    low, high
+        By signal: the smallest and the largest value of its rows. Where there is none they are the
+        value of the tick.
     """
 
     time: int
@@ -58,6 +61,8 @@ class FullTick(NamedTuple):
     new_stretch: bool
     fresh: Bools
     rows: int
+    low: Floats
+    high: Floats
 
 
 class Ticker(Protocol):
@@ -131,6 +136,8 @@ class Averager:
         # those need no counting by signal.
         self._count = np.zeros(self._signals, dtype=np.int64)
         self._full = 0
+        self._low = np.full(self._signals, np.inf)  # smallest and largest value of its rows
+        self._high = np.full(self._signals, -np.inf)
         self._time = 0  # time of the last row
         self._emitted: int | None = None  # number of the last tick given out
         self._last = np.full(self._signals, np.nan)  # last value of each signal and its age
@@ -163,9 +170,13 @@ class Averager:
         if np.count_nonzero(present) == self._signals:
             self._sum += values
             self._full += 1
+            np.minimum(self._low, values, out=self._low)
+            np.maximum(self._high, values, out=self._high)
         else:
             np.add(self._sum, values, out=self._sum, where=present)
             self._count += present
+            np.minimum(self._low, values, out=self._low, where=present)
+            np.maximum(self._high, values, out=self._high, where=present)
         self._rows += 1
         self._time = time
         self._closed = (place + self._interval) // self._every > tick
@@ -187,9 +198,9 @@ class Averager:
         skipped = 0 if self._emitted is None else self._tick - self._emitted - 1
         done = []
         for k in range(skipped, 0, -1):
-            missing = np.full(self._signals, np.nan)
+            held = self._filled(np.full(self._signals, np.nan))
             when = self._time - k * self._every
-            done.append(FullTick(when, self._filled(missing), False, self._none, 0))
+            done.append(FullTick(when, held, False, self._none, 0, held, held))
         if self._full > 0:  # each signal has a value: nothing to hold
             values = self._sum / (
                 self._count + self._full if self._full < self._rows else self._full
@@ -197,15 +208,20 @@ class Averager:
             fresh = self._all
             self._last = values.copy()
             self._age.fill(0)
+            low, high = self._low.copy(), self._high.copy()
         else:
             with np.errstate(invalid="ignore"):
                 fresh = self._count > 0
                 values = self._filled(np.where(fresh, self._sum / self._count, np.nan))
-        done.append(FullTick(self._time, values, first, fresh, self._rows))
+            low = np.where(fresh, self._low, values)
+            high = np.where(fresh, self._high, values)
+        done.append(FullTick(self._time, values, first, fresh, self._rows, low, high))
         self._emitted = self._tick
         self._rows = self._full = 0
         self._sum.fill(0.0)
         self._count.fill(0)
+        self._low.fill(np.inf)
+        self._high.fill(-np.inf)
         return done
 
     def _filled(self, values: Floats) -> Floats:
@@ -226,6 +242,8 @@ class Averager:
             "rows": self._rows,
             "sum": self._sum.copy(),
             "count": self._count + self._full,
+            "low": self._low.copy(),
+            "high": self._high.copy(),
             "time": self._time,
             "emitted": self._emitted,
             "last": self._last.copy(),
@@ -240,6 +258,8 @@ class Averager:
             held=self.held,
             sum=self._sum,
             count=self._count,
+            low=self._low,
+            high=self._high,
             last=self._last,
             age=self._age,
         )
@@ -276,6 +296,7 @@ class Averager:
         starts = np.flatnonzero(np.diff(tick, prepend=tick[0] - 1))
         numbers = tick[starts]
         present = np.isfinite(values)
+        below, above = np.where(present, values, np.inf), np.where(present, values, -np.inf)
         # The sums so far go in front as a row of their own: the order of additions, and with it
         # the last digit, is then the same as row by row.
         joins = self._rows > 0 and numbers[0] == self._tick
@@ -304,6 +325,13 @@ class Averager:
         self._tick = int(numbers[-1])
         self._sum = np.zeros(self._signals) if self._closed else sums[-1].copy()
         self._count = np.zeros(self._signals, dtype=np.int64) if self._closed else counts[-1].copy()
+        if self._closed or starts[-1] > 0:  # the rows so far are no part of the open tick
+            self._low.fill(np.inf)
+            self._high.fill(-np.inf)
+        if not self._closed:
+            since = max(0, int(starts[-1]) - (len(values) - len(time)))
+            self._low = np.minimum(self._low, below[since:].min(axis=0))
+            self._high = np.maximum(self._high, above[since:].max(axis=0))
         self._rows = 0 if self._closed else int(sizes[-1])
         first = self._emitted is None
         if complete == 0:
@@ -380,7 +408,7 @@ class Decimator:
         if not wanted:
             return []
         kept = np.nan_to_num(values, posinf=0.0, neginf=0.0)
-        return [FullTick(time, kept, first, np.isfinite(values), 1)]
+        return [FullTick(time, kept, first, np.isfinite(values), 1, kept, kept)]
 
     def finish(self) -> list[FullTick]:
         """See `Ticker`."""

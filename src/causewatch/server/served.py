@@ -27,8 +27,8 @@ class Served:
         Names this run of the server.
     watch, source
         Names of the watch and of what it watches.
-    model, plant
-        What is normal, and its signals and links as plain data.
+    model, file, plant
+        What is normal, the name of its file, and its signals and links as plain data.
     settings
         How alarms come and go.
     feed, hub, album
@@ -47,6 +47,7 @@ class Served:
     watch: str
     source: str
     model: NormalModel
+    file: str
     plant: dict[str, Any]
     settings: dict[str, Any]
     feed: Feed

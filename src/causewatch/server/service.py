@@ -79,6 +79,7 @@ def serving(
             watch=model.stem if watch.name == NAME else watch.name,
             source=watch.source.name,
             model=known,
+            file=model.name,
             plant=plant,
             settings=asdict(watch.monitor.settings),
             feed=feed,

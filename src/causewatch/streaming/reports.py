@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from causewatch.errors import CausewatchError
@@ -31,15 +31,22 @@ class Reports:
         Where to.
     model
         What the alarms are explained by.
+    about
+        Facts for every page: what is watched, and with which model.
     now
         The time in seconds.
     """
 
     def __init__(
-        self, folder: Path, model: NormalModel, now: Callable[[], float] = time.monotonic
+        self,
+        folder: Path,
+        model: NormalModel,
+        about: Mapping[str, str] | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
         self._model = model
+        self._about = about
         self._now = now
         self._open: dict[str, tuple[Alarm, float]] = {}  # and when it was last reported
         self._warned = False
@@ -62,7 +69,7 @@ class Reports:
 
     def _write(self, alarm: Alarm) -> None:
         try:
-            write_report(alarm, self._folder / f"{alarm.id}.html", self._model)
+            write_report(alarm, self._folder / f"{alarm.id}.html", self._model, about=self._about)
         except CausewatchError as error:
             if not self._warned:  # watching is worth more than a report
                 log.warning("%s", error)

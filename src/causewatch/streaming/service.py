@@ -77,10 +77,16 @@ def prepare(plan: Plan, views: Sequence[View] = (), *, force: bool = False) -> I
             views=views,
             observers=_observers(plan, name, stack),
             scores=None if plan.scores is None else ScoreFile(plan.scores, signals),
-            reports=None if plan.report is None else Reports(plan.report, model),
+            reports=_reports(plan, model, source),
             retention=plan.retention,
             silence=_silence(plan, model),
         )
+
+
+def _reports(plan: Plan, model: NormalModel, source: Source) -> Reports | None:
+    if plan.report is None:
+        return None
+    return Reports(plan.report, model, {"watched": source.name, "model": plan.model.name})
 
 
 def check_plan(plan: Plan) -> None:

@@ -72,9 +72,9 @@ def test_one_signal(plant, capsys):
     assert f"± {model.scale['LIT101']:.3g} mm" in shown
     assert f"explain {model.mechanisms['LIT101'].explained:.1%} of its variance" in shown
     caused, acts = shown.split("Acts on")
-    assert f"{link}   strength {model.graph[link].value:+.2f}" in caused
+    assert f"P101 →(1 s) LIT101   strength {model.graph[link].value:+.2f}" in caused
     assert f"coefficient {model.mechanisms['LIT101'].coefficients[link]:.6g}" in caused
-    assert "LIT101 →(2) FIT201" in acts
+    assert "LIT101 →(2 s) FIT201" in acts
 
 
 def test_one_signal_as_json(plant, capsys):

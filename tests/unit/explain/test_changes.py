@@ -125,10 +125,62 @@ def test_a_signal_is_stuck_once_it_stands_longer_than_it_ever_did():
 
 
 def test_a_link_that_no_longer_acts():
-    link = broken("FIT101", "LIT301", 1, 0.9, 0.0)
+    """It is told if it accounts for what happened; one that merely looks broken as well is not."""
+    link, other = broken("FIT101", "LIT301", 1, 0.9, 0.0), broken("P101", "LIT301", 1, 0.1, 0.9, 9)
+    own = broken("LIT301", "LIT301", 1, 0.5, 0.1, 5.0)
     values = rows()
-    told = changed(values, 1, links=[link])
+    values[: ONSET + 1, 0] *= 4.0
+    for t in range(ONSET, len(values)):
+        values[t, 0] *= 4.0
+        values[t, 1] = 0.5 * values[t - 1, 1] + 0.1 * np.sin(t)
+    told = changed(values, 1, links=[own, other, link])
     assert (told.kind, told.link) == ("link", link)
+    assert changed(rows(), 1, links=[own, other, link]).kind != "link"
+
+
+def test_a_change_within_a_tick_is_told_by_its_rows():
+    """A pump that is switched on within a tick is at 2, though the tick says 1.7."""
+    shape = np.ones(ONSET + 1)
+    shape[ONSET] = 1.7
+    values = np.column_stack([rows()[: ONSET + 1], shape])
+    high = values.copy()
+    high[ONSET, 4] = 2.0
+    low = values.copy()
+    low[ONSET, 4] = 1.0
+    seen = replace(course(values, (*NAMES, "P203")), low=low, high=high)
+    known = context(low=np.array([-9.0] * 4 + [1.0]), high=np.array([9.0] * 4 + [1.0]))
+    told = change_of(seen, known, rank(seen, known, at(ONSET)), 4, ())
+    assert (told.what, told.before, told.after, told.at) == ("switch", 1.0, 2.0, at(ONSET))
+
+
+def test_a_wild_value_is_told_as_it_came():
+    """One row of 1e9 among five makes a tick of 2e8."""
+    values = rows()[: ONSET + 1]
+    high = values.copy()
+    values[ONSET, 3], high[ONSET, 3] = 2e8, 1e9
+    known = context(low=np.full(4, -9.0), high=np.full(4, 9.0))
+    seen = replace(course(values), high=high)
+    told = change_of(seen, known, rank(seen, known, at(ONSET)), 3, ())
+    assert (told.kind, told.after) == ("range", 1e9)
+
+
+def test_a_signal_that_hardly_ever_moved_and_moves_freely_now_is_a_sensor():
+    shape = np.full(110, 18.0)
+    shape[ONSET:] += np.random.default_rng(4).uniform(5.0, 10.0, size=30)
+    told = changed(with_column(shape), 4, names=(*NAMES, "TIT101"))
+    assert (told.kind, told.what, told.before) == ("value", "sensor", 18.0)
+    assert told.after == shape[ONSET : ONSET + 12].max()
+
+
+def test_a_single_surprise_is_a_jump():
+    values = rows()[: ONSET + 1]
+    values[ONSET, 3] += 9.0
+    known = context()
+    seen = course(values)
+    ranking = replace(rank(seen, known, at(ONSET)), onset=np.full(4, ONSET))
+    told = change_of(seen, known, ranking, 3, [broken("AIT202", "AIT202", 1, 0.5, 0.1)])
+    assert told.kind == "jump"
+    assert told.amount == pytest.approx(9.0, abs=3.0)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +224,16 @@ def test_kinds_of_signals():
                   lag=np.array([1]), coefficient=np.array([0.1]), intercept=np.zeros(5),
                   spread=np.ones(5))  # fmt: skip
     seen = course(values, names, law)
-    known = replace(context(), equations=law)
+    seen = replace(seen, low=np.floor(values), high=np.ceil(values))
+    known = replace(context(), equations=law, centre=values.mean(axis=0), scale=values.std(axis=0))
     kinds = [kind_of(seen, known, k) for k in range(5)]
     assert kinds == ["switch", "valve", "counter", "sensor", "sensor"]
+    # A throttle from 0 to 1 that is closed at present is no switch: it varies too little for that.
+    values[:, 4] = 0.0
+    closed = course(values, names, law)
+    known = replace(known, low=np.zeros(5), high=np.ones(5), centre=np.full(5, 0.5))
+    assert kind_of(closed, replace(known, scale=np.full(5, 0.2)), 4) == "sensor"
+    assert kind_of(closed, replace(known, scale=np.full(5, 0.5)), 4) == "switch"
 
 
 def test_a_switch_is_switched():

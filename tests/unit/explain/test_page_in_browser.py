@@ -62,7 +62,7 @@ def test_names_are_shown_as_text(tmp_path):
         [EVIL, "</script>", "b"],
         {Link(EVIL, "b", 1): Strength(0.5, 0.0), Link("b", "</script>", 2): Strength(0.1, 0.0)},
     )
-    draw(graph, tmp_path / "graph.html", title=EVIL)
+    draw(graph, tmp_path / "graph.html", title=EVIL, min_strength=0.3)
     seen = see(tmp_path / "graph.html", tmp_path)
     assert set(seen.drawn) == {"s0", "s1", "s2"}
     assert seen.drawn["s1"] == ["node", "pale"]
@@ -78,7 +78,7 @@ def test_open_a_group_search_and_filter(tmp_path):
     links = {Link(names[k], names[(k + 7) % 80], k % 3): Strength(0.9, 0.0) for k in range(80)}
     graph = CausalGraph(names, links)
     groups = {f"Unit {k}": names[20 * k : 20 * (k + 1)] for k in range(4)}
-    draw(graph, tmp_path / "graph.html", groups=groups)
+    draw(graph, tmp_path / "graph.html", groups=groups, min_strength=0.3, every=2.0)
     (tmp_path / "used.html").write_bytes((tmp_path / "graph.html").read_bytes())
 
     assert set(see(tmp_path / "graph.html", tmp_path).drawn) == {"g0", "g1", "g2", "g3"}
@@ -99,5 +99,5 @@ def test_open_a_group_search_and_filter(tmp_path):
     assert set(seen.drawn) == {"g0", "g3", "b1", "b2"} | opened
     assert "picked" in seen.drawn["s45"]
     assert "Causes (0)Effects (0)" in seen.texts["panel"]  # S38 →(2) S45 →(0) S52
-    assert "|value| > 0.30, lag 1" in seen.texts["status"]
+    assert "|value| > 0.30, lag 2 s" in seen.texts["status"]
     assert {key for key in opened if "near" in seen.drawn[key]} == {"s45"}

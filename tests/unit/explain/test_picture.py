@@ -11,6 +11,7 @@ import pytest
 from causewatch.errors import SettingError
 from causewatch.explain import draw
 from causewatch.graph import CausalGraph, Link, Strength
+from causewatch.model.layout import usual_strength
 
 EVIL = ("<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "\"a&b'", "$x^2_{$")
 
@@ -71,19 +72,44 @@ class Page(HTMLParser):
 
 def test_svg_shows_names_lags_and_caption(tmp_path):
     path = tmp_path / "graph.svg"
-    draw(small(), path, title="Plant", labels={"F1": "Flow"}, groups={"Stage 1": ["P1"]})
+    about = {"title": "Plant", "labels": {"F1": "Flow"}, "groups": {"Stage 1": ["P1"]}}
+    draw(small(), path, min_strength=0.3, **about)
     texts = svg_texts(path)
-    for wanted in ("Plant", "P1", "L1", "Flow", "Stage 1", "other", "1,3", "0"):
+    for wanted in ("Plant", "P1", "L1", "Flow", "Stage 1", "other", "1, 3", "0"):
         assert wanted in texts
     assert "F1" not in texts
     foot = " ".join(text for text in texts if text)
     assert "4 of 5 links between signals, |value| > 0.3" in foot
     assert "1 signal without such a link: T1." in foot
     assert "line without head" in foot
+    assert "Number on an arrow: lag in ticks" in foot
+    draw(small(), path, min_strength=0.3, every=10.0)
+    texts = svg_texts(path)
+    assert "10, 30 s" in texts
+    assert "Time on an arrow: how long the effect takes" in " ".join(text for text in texts if text)
+
+
+@pytest.mark.parametrize("weakest", [0.002, 0.2, 0.55])
+def test_pictures_show_about_two_links_for_each_signal(tmp_path, weakest):
+    """However strong the links of a plant are, a picture shows some and no thicket."""
+    names = [f"S{k}" for k in range(20)]
+    random = np.random.default_rng(4)
+    links = {
+        Link(one, other, 1): Strength(float(random.uniform(weakest, weakest + 0.4)), 0.0)
+        for one in names
+        for other in names
+        if one != other
+    }
+    path = tmp_path / "graph.svg"
+    draw(CausalGraph(names, links), path)
+    foot = " ".join(text for text in svg_texts(path) if text)
+    shown = int(re.search(r"(\d+) of 380 links between signals, \|value\| > 0\.\d", foot).group(1))
+    assert 20 <= shown <= 60
+    assert usual_strength(small()) == 0.0  # few enough: all
 
 
 def test_nothing_strong_enough(tmp_path):
-    draw(small(value=0.2), tmp_path / "graph.svg")
+    draw(small(value=0.2), tmp_path / "graph.svg", min_strength=0.3)
     assert "No link has |value| > 0.3; the strongest 5 of 5 links" in " ".join(
         svg_texts(tmp_path / "graph.svg")
     )
@@ -178,13 +204,14 @@ def test_the_page_asks_nobody_and_shows_names_as_text_only(tmp_path):
 
 
 def test_the_page_holds_every_link_between_signals(tmp_path):
-    draw(small(), tmp_path / "graph.html", labels={"P1": "Pump"})
+    draw(small(), tmp_path / "graph.html", labels={"P1": "Pump"}, min_strength=0.3, every=60)
     data = json.loads(Page((tmp_path / "graph.html").read_text(encoding="utf-8")).data)
     assert len(data["links"]) == 5
     assert [0, 1, 3, -0.45, 0.001] in data["links"]
     assert data["signals"][0]["label"] == "Pump"
     assert data["signals"][0]["auto"] == 0.8
     assert data["least"] == 0.3
+    assert data["lags"]["3"] == "3 min"
     assert data["overview"] is False
 
 

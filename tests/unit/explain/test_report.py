@@ -5,16 +5,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from alarm_story import NAMES, ONSET, alarm, biased_sensor, broken, context, course, rows
+from alarm_story import (
+    NAMES,
+    ONSET,
+    alarm,
+    biased_sensor,
+    broken,
+    context,
+    course,
+    equations,
+    rows,
+)
 
 from causewatch import Knowledge, learn
+from causewatch.detectors import Equations
 from causewatch.errors import SettingError
-from causewatch.explain.charts import evidence_chart, links_chart, signal_chart
+from causewatch.explain.around import links_chart
+from causewatch.explain.charts import evidence_chart, signal_chart
 from causewatch.explain.described import describe
 from causewatch.explain.explanation import context_of, explain
 from causewatch.explain.report import report, write_report
 from causewatch.explain.sentence import HEALTH
+from causewatch.explain.sheet import text_width
 from causewatch.monitor import Tick
+from causewatch.monitor.alarms import Cause
 from causewatch.monitor.course import Course
 from causewatch.simulate import random_system
 
@@ -145,6 +159,93 @@ def test_charts_are_the_same_every_time_and_in_both_formats():
 def test_broken_links_are_red():
     some, none = links_chart(told()), links_chart(replace(told(), broken_links=()))
     assert some.count(b"#d1242f") > none.count(b"#d1242f") > 0
+    assert b"broken link" in some
+    assert b"broken link" not in none
+
+
+def thicket(size=40):
+    """An alarm of a plant in which every signal acts on every other one."""
+    source, target = (part.ravel() for part in np.meshgrid(range(size), range(size)))
+    coefficient = np.random.default_rng(2).uniform(0.11, 0.2, size=len(source))
+    law = Equations(size, 1, source, target, np.ones_like(source), coefficient, np.zeros(size),
+                    np.ones(size))  # fmt: skip
+    values = np.random.default_rng(3).normal(size=(110, size))
+    values[ONSET:, 7] += 30.0
+    names = tuple(f"Area {k:02d}: temperature of the return line, averaged" for k in range(size))
+    known = replace(context(), equations=law, centre=np.zeros(size), scale=np.ones(size))
+    return explain(alarm(), course=course(values, names, law), context=known)
+
+
+def test_the_links_around_a_cause_stay_readable():
+    """At most twelve signals, each once, with an arrow each; no name or lag covers another one."""
+    found = thicket()
+    text = links_chart(found).decode()
+    words = re.findall(
+        r'<text style="([^"]*)" x="([-\d.]+)" y="([-\d.]+)"[^>]*>([^<]*)</text>', text
+    )
+    lags = [one for one in words if one[3] == "10 s"]
+    ends = [one for one in words if "averaged" in one[3]]
+    starts = [one for one in words if one[3].startswith("Area ")]
+    assert len(starts) == len(ends) == len({one[3] for one in starts}) == len(lags) + 1 <= 12
+    assert len(starts) >= 7
+    boxes = []
+    for style, x, y, said in words:
+        size = float(re.search(r"([\d.]+)px", style).group(1))
+        wide = 72 * text_width(said, size)
+        left = float(x) - (wide / 2 if "middle" in style else 0.0)
+        boxes.append((left, left + wide, float(y) - 0.7 * size, float(y)))
+    for k, one in enumerate(boxes):
+        for other in boxes[:k]:
+            apart = (
+                one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+            )
+            assert apart
+
+
+def test_causes_stand_left_of_the_cause_and_effects_right():
+    text = links_chart(told()).decode()
+    at = {
+        said: float(x)
+        for x, said in re.findall(r'<text [^>]*x="([-\d.]+)"[^>]*>([^<]*)</text>', text)
+    }
+    assert at["FIT101"] < at["LIT301"] < at["P101"]
+
+
+def test_links_into_the_cause_come_first_and_its_own_past_last():
+    links = [
+        broken("LIT301", "LIT301", 1, 0.5, 0.9, 9.0),
+        broken("LIT301", "P101", 2, 2.0, 0.1, 8.0),
+        broken("FIT101", "LIT301", 1, 0.9, 0.1, 2.0),
+        broken("FIT101", "LIT301", 2, 0.9, 0.1, 3.0),
+    ]
+    found = explain(alarm(), course=biased_sensor(), context=context(), broken_links=links)
+    assert found.broken_links == (links[3], links[2], links[1], links[0])
+
+
+def test_what_rounds_to_nothing_is_not_shown():
+    found = told()
+    small = Cause("AIT202", 0.3, 0.004)
+    found = replace(found, causes=(found.causes[0], small))
+    assert found.likely == found.causes[:1]
+    assert "AIT202" not in report(found)
+
+
+def test_what_was_watched_with_which_model_is_told():
+    text = report(told(), about={"watched": "today.csv", "model": "<plant>.cwm"})
+    assert "<dt>watched</dt><dd>today.csv</dd>" in text
+    assert "&lt;plant&gt;.cwm" in text
+
+
+@pytest.mark.parametrize(
+    ("every", "word"), [(0.01, "milliseconds"), (1, "seconds"), (60, "minutes"), (3600, "days")]
+)
+def test_a_time_axis_has_one_unit(every, word):
+    seen = biased_sensor()
+    time = seen.time[0] + (seen.time - seen.time[0]) // 10 * round(every * 1e3) // 1000
+    raised = replace(alarm(), raised_at=int(time[ONSET]))
+    found = explain(raised, course=replace(seen, time=time), context=context())
+    for chart in (evidence_chart(found), signal_chart(found, "LIT301")):
+        assert f"{word} from the alarm" in chart.decode()
 
 
 def test_a_guarded_signal_has_a_chart_but_no_links():
@@ -160,3 +261,25 @@ def test_a_guarded_signal_has_a_chart_but_no_links():
 def test_a_place_that_cannot_be_written_to(tmp_path):
     with pytest.raises(SettingError, match="Cannot write"):
         write_report(told(), tmp_path / "nowhere" / "alarm.html")
+
+
+def test_what_follows_stands_right_of_the_cause_even_if_its_link_back_is_broken():
+    law = equations()
+    law = replace(
+        law,
+        source=np.append(law.source, 2),
+        target=np.append(law.target, 1),
+        lag=np.append(law.lag, 1),
+        coefficient=np.append(law.coefficient, 0.01),
+    )
+    links = [broken("P101", "LIT301", 1, 0.01, 2.0)]
+    known = replace(context(), equations=law)
+    found = explain(alarm(), course=biased_sensor(), context=known, broken_links=links)
+    assert "P101" in found.consequences
+    text = links_chart(found).decode()
+    at = {
+        said: float(x)
+        for x, said in re.findall(r'<text [^>]*x="([-\d.]+)"[^>]*>([^<]*)</text>', text)
+    }
+    assert at["FIT101"] < at["LIT301"] < at["P101"]
+    assert "broken link" in text

@@ -96,8 +96,16 @@ NOW = "2015-12-28 10:00:00"
             "S was changed from 1,120,000,000 to 1,120,000,008 at",
         ),
         (
-            Change("S", "value", at(0), what="setting", low=3.0, after=5.0),
-            "S has been 5, in normal operation always 3, since",
+            Change("S", "value", at(0), what="setting", low=3.0, high=3.0, after=5.0),
+            "S has been at 5 instead of 3 since",
+        ),
+        (
+            Change("S", "value", at(0), what="setting", low=3.0, high=4.0, after=5.0),
+            "S has been at 5 instead of 3 to 4 since",
+        ),
+        (
+            Change("L", "value", at(0), low=18.0, high=18.0, before=18.0, after=35.9),
+            "L rose from 18, where it hardly ever moved, to 35.9 mm at",
         ),
         (
             Change("L", "range", at(0), after=78.61, low=67.7, high=77.8),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from causewatch.explain.view import auto_values, bundle, clean, listing, select
+from causewatch.explain.view import auto_values, bundle, clean, lags_text, listing, select
 from causewatch.graph import CausalGraph, Link, Strength
 
 
@@ -13,19 +13,26 @@ def graph_of(*rows, signals="abcd"):
 def test_several_lags_of_a_pair_are_one_arrow():
     view = select(graph_of(("a", "b", 3, 0.5), ("a", "b", 1, -0.7), ("a", "b", 2, 0.1)), 0.3)
     (arrow,) = view.arrows
-    assert (arrow.label, arrow.value, arrow.links, arrow.directed) == ("1,3", -0.7, 2, True)
+    assert (lags_text(arrow.lags), arrow.value, arrow.links, arrow.directed) == (
+        "1, 3",
+        -0.7,
+        2,
+        True,
+    )
     assert view.alone == ("c", "d")
     assert view.caption == "2 of 3 links between signals, |value| > 0.3"
 
 
 def test_many_lags_are_cut_short():
     view = select(graph_of(*(("a", "b", lag, 0.5) for lag in range(1, 6))), 0.3)
-    assert view.arrows[0].label == "1,2,3…"
+    assert lags_text(view.arrows[0].lags) == "1, 2, 3, …"
 
 
 def test_lag_zero_in_both_directions_is_a_line():
     graph = graph_of(("a", "b", 0, 0.5), ("b", "a", 0, 0.5), ("b", "a", 1, 0.6), ("c", "d", 0, 0.4))
-    arrows = {(a.source, a.target, a.label): a.directed for a in select(graph, 0.3).arrows}
+    arrows = {
+        (a.source, a.target, lags_text(a.lags)): a.directed for a in select(graph, 0.3).arrows
+    }
     assert arrows == {("b", "a", "1"): True, ("a", "b", "0"): False, ("c", "d", "0"): True}
 
 

@@ -50,7 +50,7 @@ def test_a_course_is_a_copy():
 def test_what_was_given_may_be_changed_afterwards():
     recorder = Recorder(SIGNALS, 3)
     row = np.zeros(2)
-    recorder.add(0, 0.5, row, row, row, row)
+    recorder.add(0, 0.5, *[row] * len(FIELDS))
     row[:] = 7.0
     assert recorder.course().values.tolist() == [[0.0, 0.0]]
 

@@ -5,6 +5,7 @@ A drives B, B drives C; D drives E; L stands alone and remembers long; K never m
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import causewatch as cw
+from causewatch.data import format_moment
 from causewatch.detectors import InnovationDetector, PublishedDetector, PublishedOptions
 from causewatch.errors import SettingError, TableError, UnknownNameError
 from causewatch.explain.described import describe
@@ -578,7 +580,11 @@ def test_what_is_loud_alone_for_four_hours_becomes_a_matter_of_health(slow, sign
     ((_, health),) = story.raised("health")
     assert (list(health.signals), health.problem) == ([signal], "unlike")
     assert story.health == [(gone, signal, "unlike")]
-    assert signal in story.monitor.health[signal].detail
+    since = format_moment(alarm.onset, story.monitor.clock)
+    assert re.fullmatch(
+        rf"{signal} has been at \S+ instead of \S+( to \S+)? since {since}\.",
+        story.monitor.health[signal].detail,
+    )
     assert not story.on[gone:].any()
     assert max(story.scores[gone:]) <= 1.0  # the limit was lifted, not the alarm silenced
     # Real trouble on it raises again, although nobody has answered. The lift has not faded: the
@@ -660,7 +666,7 @@ def test_a_constant_that_begins_with_another_value_is_a_matter_of_health(model):
     rows[300:, K] = 27.0
     story = watch(model, rows)
     assert story.health == [(0, "K", "unlike")]
-    assert "K began with a value" in story.monitor.health["K"].detail
+    assert story.monitor.health["K"].detail == "K has been at 25 instead of 20 since row 0."
     ((_, health),) = story.raised("health")
     assert (list(health.signals), health.problem) == (["K"], "unlike")
     assert not story.on[:300].any()

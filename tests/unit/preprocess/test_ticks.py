@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -181,3 +183,17 @@ def test_a_tick_source_may_decimate():
     source = TickSource(table(values), plan(step=4, every=4.0))
     found = np.concatenate([chunk.values for chunk in source.chunks(7)])
     np.testing.assert_array_equal(found, values[::4, [2, 0]])
+
+
+@pytest.mark.parametrize("at_once", [0, 1, 4, 5])
+def test_a_tick_knows_the_smallest_and_largest_of_its_rows(at_once):
+    rows = table([[1, 5], [9, NAN], [3, np.inf], [4, 4], [2, NAN], [8, NAN], [7, NAN], [7, NAN]])
+    ticker = Averager(2, every=3, interval=1, hold=9)
+    ticker.rows(replace(rows, time=rows.time[:at_once], values=rows.values[:at_once]))
+    done = []
+    for time, values in zip(rows.time[at_once:], rows.values[at_once:], strict=True):
+        done += ticker.take(int(time), values)
+    done += ticker.finish()
+    wanted = [([1, 5], [9, 5]), ([2, 4], [8, 4]), ([7, 4], [7, 4])]  # the last 4 is held
+    assert [(tick.low.tolist(), tick.high.tolist()) for tick in done] == wanted[-len(done) :]
+    assert len(done) == (2 if at_once > 2 else 3)

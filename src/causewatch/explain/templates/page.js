@@ -283,14 +283,21 @@ function drawArrow(arrow, parent) {
   const both = arrow.a[0] === "s" && arrow.b[0] === "s";
   const lags = [...arrow.lags].sort((p, q) => p - q);
   if (arrow.middle && (arrows.length <= MOST_LABELS || touches(arrow, state.picked))) {
-    const label = both ? lags.slice(0, 3).join(",") + (lags.length > 3 ? "…" : "") : arrow.links;
+    const label = both ? lagsText(lags) : arrow.links;
     group.append(make("text", {x: arrow.middle[0], y: arrow.middle[1]}, label));
   }
   const joint = arrow.directed ? " → " : " – ";
   group.append(make("title", {}, nameOf(arrow.a) + joint + nameOf(arrow.b) + "\n" + count(arrow.links, "link")
-    + ", strongest " + signed(arrow.value) + ", lag " + lags.join(", ")));
+    + ", strongest " + signed(arrow.value) + ", lag " + lags.map(lag => data.lags[lag]).join(", ")));
   arrow.node = group;
   parent.append(group);
+}
+function lagsText(lags) {
+  const shown = lags.slice(0, 3).map(lag => data.lags[lag]);
+  if (new Set(shown.map(text => text.split(" ")[1])).size === 1) {
+    for (let k = 0; k < shown.length - 1; k++) shown[k] = shown[k].split(" ")[0];
+  }
+  return shown.join(", ") + (lags.length > 3 ? ", …" : "");
 }
 function nameOf(key) {
   const k = Number(key.slice(1));
@@ -335,7 +342,7 @@ function light() {
 
 /* ---- words ---- */
 function say(shown, every) {
-  const rule = "|value| > " + state.least.toFixed(2) + (state.lag === "" ? "" : ", lag " + state.lag);
+  const rule = "|value| > " + state.least.toFixed(2) + (state.lag === "" ? "" : ", lag " + data.lags[state.lag]);
   const linked = new Set(shown.flatMap(k => [k.source, k.target]));
   const alone = signals.length - linked.size;
   let text = links.length ? `${shown.length} of ${count(links.length, "link")} between signals, ${rule}` : "No links between signals";
@@ -344,7 +351,8 @@ function say(shown, every) {
   if (alone && links.length) text += `; ${count(alone, "signal")} without such a link` + (state.open.size ? " pale" : "");
   if (state.open.size && state.open.size < data.groups.length) text += "; links among closed groups not drawn";
   const lone = arrows.some(arrow => !arrow.directed) ? " Line without head: lag 0, no direction." : "";
-  const number = state.open.size < data.groups.length ? " Number on an arrow: lag, or links it stands for." : " Number on an arrow: lag in ticks.";
+  const number = state.open.size < data.groups.length ? " On an arrow: lag, or links it stands for."
+    : data.inTicks ? " Number on an arrow: lag in ticks." : " Time on an arrow: how long the effect takes.";
   byId("status").textContent = text + "." + (arrows.length ? number : "") + lone;
   byId("least").textContent = state.least.toFixed(2);
   byId("open-all").hidden = byId("close-all").hidden = !named;
@@ -379,7 +387,7 @@ function describe(shown) {
   if (named) html("p", "Group: " + data.groups[signal.group], panel);
   html("p", "Auto-dependence " + signed(signal.auto), panel);
   const by = (end, other) => shown.filter(k => k[end] === i).sort((p, q) => Math.abs(q.value) - Math.abs(p.value))
-    .map(k => [signals[k[other]].label, `lag ${k.lag}   ${signed(k.value)}`, () => pick("s" + k[other]), "p-value " + k.p]);
+    .map(k => [signals[k[other]].label, `lag ${data.lags[k.lag]}   ${signed(k.value)}`, () => pick("s" + k[other]), "p-value " + k.p]);
   list("Causes", by("target", "source"));
   list("Effects", by("source", "target"));
 }
@@ -464,7 +472,7 @@ byId("search").addEventListener("change", search);
 /* ---- begin ---- */
 for (const signal of signals) byId("names").append(Object.assign(html("option"), {value: signal.label}));
 for (const lag of [...new Set(links.map(k => k.lag))].sort((p, q) => p - q)) {
-  byId("lag").append(Object.assign(html("option", String(lag)), {value: String(lag)}));
+  byId("lag").append(Object.assign(html("option", data.lags[lag]), {value: String(lag)}));
 }
 byId("strength").max = data.crossLimit;
 if (links.length && !shownLinks().length) {

@@ -295,7 +295,8 @@ class _Reports:
             raise HTTPException(404, msg)
         key = (id, alarm.updated_at)
         if key not in self._made:
-            self._made[key] = report(explain(alarm))
+            about = {"watched": self._served.source, "model": self._served.file}
+            self._made[key] = report(explain(alarm), about=about)
             while len(self._made) > REPORTS:
                 self._made.popitem(last=False)
         return self._made[key]
