@@ -127,18 +127,18 @@ def evaluate(
     inputs = [model, *test, *(normal or ()), *([causes] if causes else [])]
     check_report(report, inputs, force)
     known = load(model)
-    if labels is not None and labels in (*known.signals, *known.watching.guarded):
+    signals = (*known.signals, *known.watching.guarded)
+    if labels is not None and labels in signals:
         msg = (
             f"The model holds the label column {labels!r} as a signal, so it has seen the truth;"
             f" learn it again with --labels {labels}."
         )
         raise SettingError(msg)
     truth = None if causes is None else read_causes(causes)
-    options = reading(labels, time, time_format, ignore, separator, decimal)
+    options = reading(labels, time, time_format, ignore, separator, decimal, signals)
     options["usual"] = known.provenance.writing
     with progress_of() as tell:
         tables = read_tables(test, options, tell)
-        signals = (*known.signals, *known.watching.guarded)
         notes = remarks(tables, signals, known.clock, options)
         tables = {
             name: on_clock(table, known.clock, known.interval) for name, table in tables.items()

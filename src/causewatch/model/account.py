@@ -190,8 +190,24 @@ def _of_reading(note: Note, rows: int) -> Finding:
             kind=note.kind,
             severity="warning",
             text=note.text,
-            meaning="A label among the signals is learnt as part of the plant.",
-            remedy="Name it with --labels, or leave it out with --ignore.",
+            meaning="A label among the signals would be learnt as part of the plant.",
+            remedy="Name it with --labels if it is one, and with --keep if it is a signal.",
+        )
+    if note.kind == "labelled_rows":
+        return Finding(
+            kind=note.kind,
+            severity="warning",
+            text=note.text,
+            meaning="They were learnt as normal operation.",
+            remedy="Name the column with --labels, so that they are left out.",
+        )
+    if note.kind == "anomalous_rows":
+        return Finding(
+            kind=note.kind,
+            severity="warning",
+            text=note.text,
+            meaning="The others are taken for normal; causes are not looked for across the gaps.",
+            remedy="If these rows are normal, learn again with --keep-labelled.",
         )
     if note.kind == "text_column":
         return Finding(

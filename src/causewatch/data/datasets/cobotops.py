@@ -63,7 +63,7 @@ def load(paths: Sequence[Path]) -> Dataset:
     needed = (TIME, *SIGNALS, CYCLE, *FLAGS)
     columns = check_columns(path, needed, TITLE)
     more = [column for column in columns if column not in needed]
-    table = read_table(path, time=TIME, ignore=more)
+    table = read_table(path, time=TIME, ignore=more, keep=FLAGS)
     lacking = [name for name in needed[1:] if name not in table.signals]
     if lacking:
         message = f"{path.name} holds no numbers in {listing(lacking)}; download it again."

@@ -88,7 +88,7 @@ def _well(path: Path) -> str:
 def _read(path: Path, causes: Sequence[CauseEntry]) -> Recording:
     columns = check_columns(path, (TIME, LABELS, *SIGNALS), TITLE)
     more = [column for column in columns if column not in (TIME, LABELS, *SIGNALS)]
-    whole = read_table(path, time=TIME, ignore=more)
+    whole = read_table(path, time=TIME, ignore=more, keep=[LABELS])
     lacking = [name for name in (LABELS, *SIGNALS) if name not in whole.signals]
     if lacking:
         message = f"{path.name} holds no numbers in {listing(lacking)}; download it again."

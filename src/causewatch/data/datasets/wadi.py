@@ -171,7 +171,7 @@ def _read_attacked(path: Path) -> TimeTable:
     if len(frame) < 2:
         message = f"{name} has {len(frame)} usable rows, at least 2 are needed."
         raise TableError(message)
-    table = read_table(frame, time="time")
+    table = read_table(frame, time="time", keep=[c for c in frame.columns if LABEL.search(c)])
     notes = tuple(replace(n, text=n.text.replace("dataframe", name)) for n in table.notes)
     return _with_short_names(replace(table, files=(source,), notes=notes))
 
