@@ -225,6 +225,7 @@ def learn(
             "--calibrate": bool(calibrate),
             "--false-alarm-every": false_alarm_every is not None,
             "--knowledge": knowledge is not None,
+            "--keep": bool(keep),
         }
         reading["keep_labelled"] = keep_labelled
         _update(update, normal, out, reading, as_json, [name for name, on in fixed.items() if on])

@@ -191,7 +191,7 @@ def _of_reading(note: Note, rows: int) -> Finding:
             severity="warning",
             text=note.text,
             meaning="A label among the signals would be learnt as part of the plant.",
-            remedy="Name it with --labels if it is one, and with --keep if it is a signal.",
+            remedy="Name it with --labels, or with --keep.",
         )
     if note.kind == "labelled_rows":
         return Finding(
