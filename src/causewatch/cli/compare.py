@@ -151,7 +151,8 @@ def compare(
         }
         recordings = with_truth(tables, truth, notes.append)
         notes = [*doubts(recordings, labels=labels is not None), *notes]
-        notes += [note.text for note in rows_left.notes if note.kind == "anomalous_rows"]
+        told = ("anomalous_rows", "bad_lines")
+        notes += [note.text for note in rows_left.notes if note.kind in told]
         split = make_split(
             [learnt],
             every=None if every == "auto" else parse_duration(every),
@@ -177,8 +178,8 @@ def compare(
             notes=notes + [f"{one.name} cannot be compared: {one.reason}" for one in refused],
         )
     if as_json:
-        told = {"normal": str(normal), "detectors": [row.to_dict() for row in rows]}
-        print_json(told | {"refused": {one.name: one.reason for one in refused}})
+        said = {"normal": str(normal), "detectors": [row.to_dict() for row in rows]}
+        print_json(said | {"refused": {one.name: one.reason for one in refused}})
         return
     screen = console()
     for sentence in notes:

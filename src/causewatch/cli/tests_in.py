@@ -150,6 +150,7 @@ def remarks(
     for name, table in tables.items():
         if clock != "rows":
             said += [note.text for note in table.notes if note.kind in DOUBTS]
+        said += [note.text for note in table.notes if note.kind == "bad_lines"]
         signs = {sign: options[sign] for sign in ("separator", "decimal")}
         sentence = other_signs(name, options["usual"], table.writing, **signs)
         said += [sentence] if sentence else []

@@ -217,6 +217,14 @@ def _of_reading(note: Note, rows: int) -> Finding:
             meaning="A column of words cannot be a signal, even if it says on and off.",
             remedy="Write 1 and 0 instead if it matters, or --ignore it.",
         )
+    if note.kind == "bad_lines":
+        return Finding(
+            kind=note.kind,
+            severity="warning",
+            text=note.text,
+            meaning="What stood there was not learnt.",
+            remedy="See how the file came to be, if there are many.",
+        )
     if note.kind == "late_rows" and note.count > 0.01 * rows:
         return Finding(
             kind=note.kind,

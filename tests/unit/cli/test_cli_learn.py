@@ -138,6 +138,20 @@ def test_what_is_asked_for_reaches_the_model(normal, out, capsys, tmp_path):
     assert not [k for k in model.graph if (k.source, k.target) == ("LIT101", "P101")]
 
 
+def test_a_line_that_makes_no_sense_is_left_out_and_named(normal, out, capsys):
+    assert learn(normal, "--out", out) == 0
+    model = cw.load(out)
+    lines = normal.read_text().splitlines(keepends=True)
+    lines[300:300] = ["### restarted\n"]
+    garbled = out.with_name("garbled.csv")
+    garbled.write_text("".join(lines))
+    capsys.readouterr()
+    assert learn(garbled, "--out", out, "--force") == 0
+    shown = capsys.readouterr().out
+    assert "Lines of garbled.csv that make no sense, left out: 1 (line 301)" in shown
+    assert cw.load(out).mechanisms == model.mechanisms
+
+
 @pytest.fixture
 def attacked(tmp_path):
     """Normal operation with an attack in its middle third, and its column of labels."""
