@@ -369,6 +369,7 @@ class Monitor:
             events,
             tuple(changes),
             values=Named(self._index, row.columns),
+            rows=row.rows,
         )
 
     def _judged(self, values: Floats, row: TickRow) -> Evidence:
