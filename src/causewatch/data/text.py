@@ -34,6 +34,8 @@ FIRST_BYTES = 4 << 20
 SAMPLE_LINES = 400
 MOST_SHOWN = 5
 """Lines that make no sense are named up to so many."""
+MOST_BAD = 1 << 19
+"""More of them are too many in a file of any length."""
 
 
 class TextTable:
@@ -133,6 +135,7 @@ class TextTable:
                 frame, wrong = self._parse(portion, columns, rows + bad)
                 rows += len(frame)
                 bad += len(wrong)
+                self._refuse_garbage(MOST_BAD, bad)
                 if len(frame):
                     yield frame
         self._refuse_garbage(rows, bad)
@@ -159,8 +162,8 @@ class TextTable:
             return
         message = (
             f"{self.name} has {bad:,} lines that do not hold the {self._cells} cells which are "
-            f"expected, the first is line {self._first_line + self._bad[0]}, and only {rows:,} that"
-            " do; repair it, or give the separator."
+            f"expected, the first is line {self._first_line + self._bad[0]}; repair it, or give "
+            "the separator."
         )
         raise TableError(message)
 
