@@ -196,7 +196,7 @@ def mixed_encodings(task: Task) -> bytes:
     return half + text(table[80:]).encode("latin-1")
 
 
-@hostile(6, must_fail=True)
+@hostile(6)
 def nul_inside(task: Task) -> bytes:
     data = bytearray(csv(good(task.rng)))
     at = int(task.rng.integers(len(data)))
@@ -231,7 +231,7 @@ def mixed_line_ends(task: Task) -> bytes:
 # Quotation marks and rows of the wrong length
 
 
-@hostile(8, must_fail=True)
+@hostile(8)
 def unclosed_quote(task: Task) -> bytes:
     table = good(task.rng)
     row = [0, 1, len(table) - 1, *task.rng.integers(2, 150, size=5).tolist()][task.seed]
@@ -248,7 +248,7 @@ def odd_quotes(task: Task) -> bytes:
     return csv(table)
 
 
-@hostile(10, must_fail=True)
+@hostile(10)
 def ragged(task: Task) -> bytes:
     table = good(task.rng)
     row = table[[1, len(table) - 1, *task.rng.integers(2, 150, size=8).tolist()][task.seed]]
@@ -479,6 +479,11 @@ def line_of_30_megabytes(task: Task) -> bytes:
 @hostile(must_fail=True, huge=True)
 def million_rows_of_two_alike(task: Task) -> bytes:
     return b"A,B\n" + b"1,1\n2,2\n3,3\n1,1\n" * 250_000
+
+
+@hostile(must_fail=True, huge=True)
+def millions_of_lines_of_garbage(task: Task) -> bytes:
+    return b"A,B\n" + b"1,2\n2,1\n3,5\n" * 4_000_000 + b"x\n" * 6_000_000
 
 
 @hostile(must_fail=True, huge=True)

@@ -226,7 +226,8 @@ def good_file(task: Task) -> bytes:
 
 
 def ragged_file(task: Task) -> bytes:
-    return csv([*good(task.rng), ["1"]])
+    table = good(task.rng)
+    return csv([*table, *[["1"]] * len(table)])
 
 
 for _number, _name in enumerate(ODD_FILE_NAMES):

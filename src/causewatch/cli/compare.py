@@ -26,7 +26,7 @@ from causewatch.cli.tests_in import (
     reading,
     remarks,
 )
-from causewatch.errors import SettingError
+from causewatch.errors import SettingError, UnknownNameError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,7 +115,7 @@ def compare(
 ) -> None:
     """Compare detectors."""
     from causewatch.cli.summary import console
-    from causewatch.data import open_table, parse_duration
+    from causewatch.data import NormalRows, open_table, parse_duration
     from causewatch.evaluation.baselines.catalogue import make
     from causewatch.evaluation.baselines.split import make_split
     from causewatch.evaluation.comparison import Case, Refused
@@ -135,12 +135,15 @@ def compare(
     rows: list[ComparisonRow] = []
     refused: list[Refused] = []
     with progress_of() as tell:
-        # A normal recording may or may not have the column of labels; it is no signal either way.
-        known = open_table(normal, **options | {"labels": None}).signals
-        hidden = [labels] if labels in known else []
-        own = options | {"labels": None, "ignore": [*options["ignore"], *hidden]}
-        learnt = read_tables([normal], own, tell)[normal.name]
-        options["usual"] = learnt.writing
+        own = options
+        try:
+            open_table(normal, **own)
+        except UnknownNameError:  # a normal recording need not have the column of labels
+            own = options | {"labels": None}
+        whole = read_tables([normal], own, tell)[normal.name]
+        rows_left = NormalRows(whole)
+        [learnt] = rows_left.chunks(len(whole))
+        options["usual"] = whole.writing
         tables = read_tables(test, options, tell)
         notes = remarks(tables, learnt.signals, learnt.clock, options)
         tables = {
@@ -148,6 +151,8 @@ def compare(
         }
         recordings = with_truth(tables, truth, notes.append)
         notes = [*doubts(recordings, labels=labels is not None), *notes]
+        told = ("anomalous_rows", "bad_lines")
+        notes += [note.text for note in rows_left.notes if note.kind in told]
         split = make_split(
             [learnt],
             every=None if every == "auto" else parse_duration(every),
@@ -173,8 +178,8 @@ def compare(
             notes=notes + [f"{one.name} cannot be compared: {one.reason}" for one in refused],
         )
     if as_json:
-        told = {"normal": str(normal), "detectors": [row.to_dict() for row in rows]}
-        print_json(told | {"refused": {one.name: one.reason for one in refused}})
+        said = {"normal": str(normal), "detectors": [row.to_dict() for row in rows]}
+        print_json(said | {"refused": {one.name: one.reason for one in refused}})
         return
     screen = console()
     for sentence in notes:

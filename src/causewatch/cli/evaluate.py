@@ -44,10 +44,11 @@ labels (--labels: 0, 'normal' and 'false' are normal, -999 and empty are not cou
 is anomalous), or a list of events with their causes (--causes), or both. Nothing is learnt here:
 the limits are those the model was saved with.
 
-Counting is strict. Every input row counts, and an event is noticed only if an alarm is raised
-while it lasts, so an alarm that is always on notices nothing. A false alarm is one that overlaps
-no event. With --protocol paper the published counting stands beside it: hits inside the events,
-false alarms on a normal recording (--normal) only."""
+Counting is strict. Every input row counts, and an event is noticed only if an alarm is raised while
+it lasts, so an alarm that is always on notices nothing. A false alarm is one that overlaps no
+event. The exit code is 1 if less than half of the rows could be judged. With --protocol paper the
+published counting stands beside it: hits inside the events, false alarms on a normal recording
+(--normal) only."""
 
 EXAMPLES = """Examples:
 
@@ -58,6 +59,7 @@ EXAMPLES = """Examples:
   causewatch evaluate paper.cwm test.csv --labels label --protocol paper --normal normal.csv"""
 
 PROTOCOLS = ("strict", "paper")
+NOT_JUDGED = 1
 LEAST, MOST = 1e-3, 1e3
 """What limits may be multiplied by."""
 
@@ -114,6 +116,7 @@ def evaluate(
     from causewatch.evaluation.truth import doubts, read_causes, with_truth
     from causewatch.evaluation.verdicts import watch
     from causewatch.model import load
+    from causewatch.monitor import too_little_judged
 
     if protocol not in PROTOCOLS:
         raise UnknownNameError(protocol, "protocol", PROTOCOLS)
@@ -127,18 +130,18 @@ def evaluate(
     inputs = [model, *test, *(normal or ()), *([causes] if causes else [])]
     check_report(report, inputs, force)
     known = load(model)
-    if labels is not None and labels in known.watched:
+    signals = known.watched
+    if labels is not None and labels in signals:
         msg = (
             f"The model holds the label column {labels!r} as a signal, so it has seen the truth;"
             f" learn it again with --labels {labels}."
         )
         raise SettingError(msg)
     truth = None if causes is None else read_causes(causes)
-    options = reading(labels, time, time_format, ignore, separator, decimal)
+    options = reading(labels, time, time_format, ignore, separator, decimal, signals)
     options["usual"] = known.provenance.writing
     with progress_of() as tell:
         tables = read_tables(test, options, tell)
-        signals = known.watched
         notes = remarks(tables, signals, known.clock, options)
         tables = {
             name: on_clock(table, known.clock, known.interval) for name, table in tables.items()
@@ -146,6 +149,15 @@ def evaluate(
         recordings = with_truth(tables, truth, notes.append)
         notes = [*doubts(recordings, labels=labels is not None), *notes]
         verdicts = [watch(known, one.table, progress=_named(tell, one.name)) for one in recordings]
+        unjudged = too_little_judged(
+            known,
+            sum(len(one.table) for one in recordings),
+            sum(one.judged for one in verdicts),
+            apart=max(one.table.interval for one in recordings),
+            missing=[
+                name for name in signals if all(name not in one.table.signals for one in recordings)
+            ],
+        )
         card = report_card(recordings, verdicts, grace=late, signals=len(signals))
         moved = list(sweep(known, recordings, factors, grace=late, progress=tell))
         paper = None
@@ -176,6 +188,7 @@ def evaluate(
             told["strict_by_step"] = paper.strict.to_dict()
             told["in_words"] = list(in_words(paper))
         print_json(told)
+        _end(unjudged)
         return
     screen = console()
     for sentence in notes:
@@ -188,6 +201,14 @@ def evaluate(
         print_paper(paper, in_words(paper), screen)
     if report is not None:
         screen.print(f"Report     {report}")
+    _end(unjudged)
+
+
+def _end(unjudged: str) -> None:
+    """Exit with a sentence if hardly anything was judged."""
+    if unjudged:
+        complain(unjudged)
+        raise typer.Exit(NOT_JUDGED)
 
 
 def _numbers(text: str | None) -> list[float]:

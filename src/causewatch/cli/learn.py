@@ -118,6 +118,13 @@ def learn(
             help="Learn from the beginning of the recording even if it looks like a start-up.",
         ),
     ] = False,
+    keep_labelled: Annotated[
+        bool,
+        typer.Option(
+            "--keep-labelled",
+            help="Learn from the rows that --labels calls anomalous, too.",
+        ),
+    ] = False,
     time: Annotated[
         str | None, typer.Option(metavar="COL", help="Time column, if it is not found.")
     ] = None,
@@ -126,11 +133,23 @@ def learn(
         typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of labels; never a signal.")
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of labels, never a signal: rows that it calls anomalous are left out.",
+        ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
         typer.Option(metavar="COL,…", help="Columns to leave out; may be given several times."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL,…",
+            help="Columns that are signals, though they look like labels; may be given several"
+            " times.",
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
@@ -188,6 +207,7 @@ def learn(
         "time_format": time_format,
         "labels": labels,
         "ignore": _columns(ignore),
+        "keep": _columns(keep),
         "exclude": [parse_span(span) for span in exclude or ()],
         "separator": separator,
         "decimal": decimal,
@@ -205,7 +225,9 @@ def learn(
             "--calibrate": bool(calibrate),
             "--false-alarm-every": false_alarm_every is not None,
             "--knowledge": knowledge is not None,
+            "--keep": bool(keep),
         }
+        reading["keep_labelled"] = keep_labelled
         _update(update, normal, out, reading, as_json, [name for name, on in fixed.items() if on])
         return
     with progress_of() as tell:
@@ -224,6 +246,7 @@ def learn(
             test=test,
             fdr=fdr,
             keep_start_up=keep_start_up,
+            keep_labelled=keep_labelled,
             seed=seed,
             progress=tell,
             **reading,

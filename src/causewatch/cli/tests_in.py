@@ -66,14 +66,19 @@ def reading(
     ignore: list[str] | None,
     separator: str | None,
     decimal: str | None,
+    keep: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What the user says about recordings, as `causewatch.read_table` takes it."""
+    """What the user says about recordings, as `causewatch.read_table` takes it.
+
+    The columns to `keep` are signals of the model, whatever they look like.
+    """
     names = [name.strip() for part in ignore or () for name in part.split(",") if name.strip()]
     return {
         "labels": labels,
         "time": time,
         "time_format": time_format,
         "ignore": names,
+        "keep": keep,
         "separator": separator,
         "decimal": decimal,
     }
@@ -145,6 +150,7 @@ def remarks(
     for name, table in tables.items():
         if clock != "rows":
             said += [note.text for note in table.notes if note.kind in DOUBTS]
+        said += [note.text for note in table.notes if note.kind == "bad_lines"]
         signs = {sign: options[sign] for sign in ("separator", "decimal")}
         sentence = other_signs(name, options["usual"], table.writing, **signs)
         said += [sentence] if sentence else []

@@ -56,10 +56,11 @@ def update_model(
 
 
 def doubts_of(result: UpdateResult) -> list[str]:
-    """What a user must know about how the times of the new recording were read, as sentences."""
+    """What a user must know about how the new recording was read, as sentences."""
     from causewatch.data.day_order import DOUBTS
 
-    return [finding.text for finding in result.candidate.report if finding.kind in DOUBTS]
+    kinds = {*DOUBTS, "anomalous_rows", "bad_lines", "labelled_rows"}
+    return [finding.text for finding in result.candidate.report if finding.kind in kinds]
 
 
 def update_dict(result: UpdateResult) -> dict[str, Any]:

@@ -42,7 +42,8 @@ file.
 With --state the watch can be stopped or killed at any time and goes on where it stopped, without
 losing or doubling an alarm in the state or in the file of --alarms (a line on stdout that a kill
 swallowed is not printed again); 'causewatch alarms' then works on the same state, while the watch
-runs and afterwards. Everything can be said in one TOML file: --config."""
+runs and afterwards. The exit code is 1 if less than half of the rows could be judged. Everything
+can be said in one TOML file: --config."""
 
 EXAMPLES = """Examples:
 
@@ -54,7 +55,7 @@ EXAMPLES = """Examples:
   causewatch watch plant.cwm opc.tcp://plc:4840 --tags tags.csv --sink https://desk/alarms
   causewatch watch --config plant.toml"""
 
-INTERRUPTED, NOT_DELIVERED = 130, 1
+INTERRUPTED, NOT_DELIVERED, NOT_JUDGED = 130, 1, 1
 
 
 def register(app: typer.Typer) -> None:
@@ -176,3 +177,6 @@ def _finish(
         raise typer.Exit(INTERRUPTED)
     if sys.stdout is not None:
         sys.stdout.flush()
+    if watch.unjudged:
+        complain(watch.unjudged)
+        raise typer.Exit(NOT_JUDGED)

@@ -27,9 +27,6 @@ def show_counts(watch: Watch, out: Console) -> None:
     # The time of a tick is that of its last row, so these are not where the rows begin.
     span = f", the first at {said['first']}, the last at {said['last']}" if counts.ticks else ""
     out.print(f"Ticks      {counts.ticks:,}, each of {watch.monitor.model.tick}{span}{pace}")
-    if counts.ticks and not counts.judged:
-        why = "too many values are missing, or too few ticks follow each other"
-        out.print(f"             none could be judged: {why}")
     still = f", {said['alarms_on']} still on" if said["alarms_on"] else ""
     under = f"; on for {lasting(said['under_alarm_s'])}" if counts.alarm_ticks else ""
     share = f" ({said['under_alarm_share']:.1%} of the time)" if counts.alarm_ticks else ""

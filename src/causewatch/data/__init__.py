@@ -1,6 +1,6 @@
 """Tables in: files, dataframes and event lists become signals over time."""
 
-from causewatch.data.derived import Derived, Without
+from causewatch.data.derived import Derived, NormalRows, Without
 from causewatch.data.numbers import number, numbers
 from causewatch.data.source import TableOptions, open_table, read_table, replay
 from causewatch.data.spans import (
@@ -27,6 +27,7 @@ from causewatch.data.writing import Writing
 __all__ = [
     "Clock",
     "Derived",
+    "NormalRows",
     "Note",
     "Sample",
     "SourceFile",

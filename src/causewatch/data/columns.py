@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from causewatch.data.cells import is_supported, read_numbers
+from causewatch.data.label_columns import looks_like_labels
 from causewatch.data.notes import Tally
 from causewatch.data.raw import RawTable
 from causewatch.data.times import (
@@ -37,10 +38,6 @@ TIME_NAMES = frozenset(
     }
 )  # fmt: skip
 """Names of time columns: lower case, letters and digits only."""
-
-LABEL_NAMES = frozenset(
-    {"label", "labels", "anomaly", "isanomaly", "attack", "normalattack", "attflag", "fault"}
-)
 
 MOSTLY_TIMES = 0.99
 """Share of cells that must be readable in a format before it is taken to be that of a column."""
@@ -142,16 +139,34 @@ def writing_of(raw: RawTable, time: TimeColumn | None) -> Writing:
 
 
 def choose_signals(
-    raw: RawTable, head: pl.DataFrame, candidates: Sequence[str], tally: Tally
-) -> tuple[str, ...]:
-    """The columns of numbers among `candidates`; the others are left out with a note."""
+    raw: RawTable,
+    head: pl.DataFrame,
+    candidates: Sequence[str],
+    keep: Sequence[str],
+    tally: Tally,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of numbers among `candidates`, and those that look like labels.
+
+    The latter, unless they are to be kept, and all others are left out with a note.
+    """
     signals: list[str] = []
+    suspects: list[str] = []
     for column in candidates:
         cells = head[column]
         if not is_supported(cells.dtype):
             tally.add(
                 "text_column",
                 f"Column {shorten(column)!r} was left out: its type {cells.dtype} is not numbers.",
+                about=column,
+            )
+            continue
+        if column not in keep and looks_like_labels(column, cells, raw.decimal):
+            suspects.append(column)
+            tally.add(
+                "possible_label",
+                f"Column {shorten(column)!r} was left out: its name and values are those of a "
+                "column of labels; name it with --labels if it is one, or with --keep if it is a "
+                "signal.",
                 about=column,
             )
             continue
@@ -173,13 +188,6 @@ def choose_signals(
                 about=column,
             )
             continue
-        if plain(column) in LABEL_NAMES:
-            tally.add(
-                "possible_label",
-                f"Column {shorten(column)!r} is used as a signal but is called like a label; name "
-                "it as the labels, or as a column to ignore, if it is one.",
-                about=column,
-            )
         signals.append(column)
     if not signals:
         message = (
@@ -187,7 +195,7 @@ def choose_signals(
             "separator and the decimal mark."
         )
         raise TableError(message)
-    return tuple(signals)
+    return tuple(signals), tuple(suspects)
 
 
 def _named(raw: RawTable, head: pl.DataFrame, column: str, time_format: str | None) -> TimeColumn:

@@ -17,7 +17,26 @@ from causewatch.data.table import NANOSECONDS, Clock, Note, SourceFile, TimeTabl
 from causewatch.data.writing import Writing
 from causewatch.errors import TableError, listing, shorten
 
-__all__ = ["Excluder", "OpenedTable"]
+__all__ = ["Cutter", "Excluder", "OpenedTable"]
+
+
+class Cutter:
+    """Removes rows; what follows on them begins a new stretch."""
+
+    def __init__(self) -> None:
+        self._cut = False
+
+    def cut(self, piece: Piece, outside: NDArray[np.bool_]) -> Piece:
+        """The rows of the next piece that are not to be removed."""
+        if not self._cut and outside.all():
+            return piece
+        kept = np.flatnonzero(outside)
+        start = piece.start.copy()
+        start[kept[np.diff(kept, prepend=-1) > 1]] = True
+        if len(kept) and self._cut:
+            start[kept[0]] = True
+        self._cut = bool(not outside[-1] or (self._cut and not len(kept)))
+        return replace(piece, start=start).take(outside)
 
 
 class Excluder:
@@ -36,7 +55,7 @@ class Excluder:
         self._bounds = [span.bounds(clock) for span in spans]
         self._hits = [0] * len(spans)
         self._clock: Clock = clock
-        self._cut = False
+        self._cutter = Cutter()
         self._covered: tuple[int, int] | None = None
 
     def apply(self, piece: Piece) -> Piece:
@@ -52,15 +71,7 @@ class Excluder:
             inside = (piece.time >= begin) & (piece.time < end)
             self._hits[number] += int(inside.sum())
             outside &= ~inside
-        if not self._cut and outside.all():
-            return piece
-        kept = np.flatnonzero(outside)
-        start = piece.start.copy()
-        start[kept[np.diff(kept, prepend=-1) > 1]] = True
-        if len(kept) and self._cut:
-            start[kept[0]] = True
-        self._cut = bool(not outside[-1] or (self._cut and not len(kept)))
-        return replace(piece, start=start).take(outside)
+        return self._cutter.cut(piece, outside)
 
     def finish(self, tally: Tally) -> None:
         """Count what was removed; raise if a span removed nothing."""
@@ -150,13 +161,24 @@ class OpenedTable:
         tally.extend(self._opening)
         excluder = Excluder(self._exclude, self.clock)
         seen = np.zeros(len(self.signals), dtype=np.bool_)
+        anomalous = np.zeros(len(self._plans[0].suspects), dtype=np.int64)
         total = 0
         for piece in self._pieces(excluder, tally):
             seen |= np.isfinite(piece.values).any(axis=0)
             total += len(piece)
+            if piece.suspected is not None:
+                anomalous += np.count_nonzero(piece.suspected == 1, axis=0)
             for begin in range(0, len(piece), rows):
                 yield self._table(piece.take(slice(begin, begin + rows)))
         self._finish(tally, seen, total)
+        for name, count in zip(self._plans[0].suspects, anomalous.tolist(), strict=True):
+            tally.add(
+                "labelled_rows",
+                f"Rows that are anomalous if column {shorten(name)!r} holds labels: {{count}} of "
+                f"{total:,}.",
+                count,
+                name,
+            )
         excluder.finish(tally)
         if total < 2:
             names = ", ".join(plan.raw.name for plan in self._plans)

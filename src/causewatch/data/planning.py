@@ -30,6 +30,7 @@ class Options:
     time: str | None
     labels: str | None
     ignore: tuple[str, ...]
+    keep: tuple[str, ...]
     exclude: tuple[Span, ...]
     time_format: str | None
     separator: str | None
@@ -123,9 +124,10 @@ def plan_tables(raws: list[RawTable], options: Options, tally: Tally) -> OpenedT
         )
         raise SettingError(msg)
     used = {*options.ignore, options.labels, *(time.columns if time else ())}
-    signals = choose_signals(first, head, [c for c in first.columns if c not in used], tally)
+    candidates = [column for column in first.columns if column not in used]
+    signals, suspects = choose_signals(first, head, candidates, options.keep, tally)
     clock = time.format.clock if time else "rows"
-    plans = [Plan(first, signals, time, options.labels, clock)]
+    plans = [Plan(first, signals, time, options.labels, clock, suspects)]
     pace = measure_pace(plans[0], head, tally)
     if len(raws) > 1:
         begins = [int(first_times(plans[0], head)[0])]
@@ -142,7 +144,7 @@ def _plan_next(
     raw: RawTable, first: Plan, options: Options, tally: Tally, run: _Run
 ) -> tuple[Plan, int]:
     """Plan a further file: same columns, in any order, and the same clock; and its first time."""
-    for column in first.columns:
+    for column in first.needed:
         if column not in raw.columns:
             message = (
                 f"{raw.name} has no column {shorten(column)!r}, which {first.raw.name} has; all "
@@ -169,7 +171,7 @@ def _plan_next(
             f"{first.raw.name} ({first.clock}); read them separately."
         )
         raise TableError(message)
-    plan = Plan(raw, first.signals, time, first.labels, clock)
+    plan = Plan(raw, first.signals, time, first.labels, clock, first.suspects)
     return plan, int(first_times(plan, head)[0])
 
 

@@ -41,13 +41,20 @@ class Plan:
     time: TimeColumn | None
     labels: str | None
     clock: Clock
+    suspects: tuple[str, ...] = ()  # columns that look like labels; a table may lack them
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Every column that the table must have."""
+        time = self.time.columns if self.time else ()
+        label = (self.labels,) if self.labels else ()
+        return tuple(dict.fromkeys((*time, *self.signals, *label)))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that has to be read."""
-        time = self.time.columns if self.time else ()
-        label = (self.labels,) if self.labels else ()
-        return tuple(dict.fromkeys((*time, *self.signals, *label)))
+        there = [column for column in self.suspects if column in self.raw.columns]
+        return tuple(dict.fromkeys((*self.needed, *there)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,7 @@ class Piece:
     """Some rows.
 
     `start` says which begin a stretch (before ordering: which follow dropped rows), `row` which
-    rows of the files they are.
+    rows of the files they are, `suspected` what columns that look like labels say of them.
     """
 
     values: Floats
@@ -63,6 +70,7 @@ class Piece:
     labels: Floats | None
     start: NDArray[np.bool_]
     row: NDArray[np.int64]
+    suspected: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -70,7 +78,9 @@ class Piece:
     def take(self, rows: slice | NDArray[np.bool_]) -> Piece:
         """Only some of the rows."""
         labels = None if self.labels is None else self.labels[rows]
-        return Piece(self.values[rows], self.time[rows], labels, self.start[rows], self.row[rows])
+        suspected = None if self.suspected is None else self.suspected[rows]
+        start, row = self.start[rows], self.row[rows]
+        return Piece(self.values[rows], self.time[rows], labels, start, row, suspected)
 
     @classmethod
     def of(cls, table: TimeTable) -> Piece:
@@ -93,12 +103,14 @@ class Piece:
         if len(pieces) == 1:
             return pieces[0]
         labels = [piece.labels for piece in pieces if piece.labels is not None]
+        suspected = [piece.suspected for piece in pieces if piece.suspected is not None]
         return Piece(
             np.concatenate([piece.values for piece in pieces]),
             np.concatenate([piece.time for piece in pieces]),
             np.concatenate(labels) if labels else None,
             np.concatenate([piece.start for piece in pieces]),
             np.concatenate([piece.row for piece in pieces]),
+            np.concatenate(suspected) if suspected else None,
         )
 
 
@@ -152,8 +164,19 @@ class _Converter:
         self.rows += len(frame)
         after_dropped = np.concatenate([[self._dropped_last], ~keep[:-1]])[: len(frame)]
         self._dropped_last = bool(not keep[-1]) if len(frame) else self._dropped_last
-        piece = Piece(values, time, labels, after_dropped, row)
+        piece = Piece(values, time, labels, after_dropped, row, self._suspected(frame))
         return piece if keep.all() else piece.take(keep)
+
+    def _suspected(self, frame: pl.DataFrame) -> Floats | None:
+        """What columns that look like labels say, if there are any."""
+        suspects = self._plan.suspects
+        if not suspects:
+            return None
+        said = np.full((len(frame), len(suspects)), np.nan)
+        for position, column in enumerate(suspects):
+            if column in frame.columns:
+                said[:, position] = read_labels(frame[column], self._plan.raw.decimal)
+        return said
 
     def check_times(self) -> None:
         """Raise if more than a handful of times could not be read."""

@@ -19,7 +19,14 @@ from causewatch.data.notes import Tally
 from causewatch.data.raw import file_name
 from causewatch.errors import TableError
 
-__all__ = ["BlockReader", "collapse_blanks", "count_cells", "record_ends"]
+__all__ = [
+    "GARBAGE",
+    "BlockReader",
+    "collapse_blanks",
+    "count_cells",
+    "record_ends",
+    "without_open_quotes",
+]
 
 LONGEST_RECORD = 8 << 20
 """A record (line) longer than this many bytes is taken for an unclosed quotation mark."""
@@ -31,6 +38,9 @@ UNCHECKED = 16 << 20
 """Bytes that are unpacked before the compression is judged."""
 
 NEWLINE, QUOTE, RETURN = 10, 34, 13
+
+GARBAGE = b"\0"
+"""What stands in place of a line that makes no sense, so that lines keep their numbers."""
 
 
 class _Readable(Protocol):
@@ -130,15 +140,20 @@ class BlockReader:
             data = rest + piece
             end = _last_end(data)
             rest = data[end:]
-            if len(rest) > LONGEST_RECORD:
-                raise self._too_long(line + data.count(b"\n", 0, end))
+            if len(rest) > LONGEST_RECORD:  # taken for an open quotation mark
+                rest = without_open_quotes(rest)
+                more = rest.rfind(b"\n") + 1
+                data, end, rest = data[:end] + rest, end + more, rest[more:]
+                if len(rest) > LONGEST_RECORD:
+                    raise self._too_long(line + data.count(b"\n", 0, end))
             if end:
                 yield self._utf8(data[:end], line)
                 line += data.count(b"\n", 0, end)
         if rest.strip():
-            if _last_end(rest + b"\n") == 0:
-                raise self._too_long(line)
-            yield self._utf8(rest + b"\n", line)
+            rest = rest.removesuffix(b"\n") + b"\n"
+            if _last_end(rest) < len(rest):
+                rest = without_open_quotes(rest)
+            yield self._utf8(rest, line)
 
     def _text(self, stream: _Readable) -> Iterator[bytes]:
         """The stream's content in ASCII-compatible pieces with newlines at line ends."""
@@ -163,13 +178,6 @@ class BlockReader:
 
     def _utf8(self, block: bytes, line: int) -> bytes:
         """`block` as valid UTF-8; anything else is taken for Latin-1, as Windows writes it."""
-        if (nul := block.find(b"\0")) >= 0:
-            at = line + block.count(b"\n", 0, nul)
-            message = (
-                f"{self._name} holds a NUL byte in line {at}: it is not a text table or it "
-                "is damaged; export it again as CSV, Parquet or XLSX."
-            )
-            raise TableError(message)
         if block.isascii():
             return block
         try:
@@ -187,8 +195,7 @@ class BlockReader:
 
     def _too_long(self, line: int) -> TableError:
         return TableError(
-            f"{self._name} has a quotation mark in line {line} that is never closed (or a "
-            "line of many megabytes); repair that line."
+            f"{self._name} has a line of many megabytes, line {line}; repair or remove it."
         )
 
 
@@ -218,6 +225,14 @@ def count_cells(
     blank = (lengths == 0) | ((lengths == 1) & (data[np.minimum(starts, len(data) - 1)] == RETURN))
     cells = np.diff(np.searchsorted(np.flatnonzero(marks), stops), prepend=0) + 1
     return cells.astype(np.intp), blank, stops
+
+
+def without_open_quotes(data: bytes) -> bytes:
+    """`data` with `GARBAGE` for every line with a quotation mark that nothing closes in it."""
+    if b'"' not in data:
+        return data
+    lines = data.split(b"\n")
+    return b"\n".join(GARBAGE if line.count(b'"') % 2 else line for line in lines)
 
 
 def collapse_blanks(block: bytes) -> bytes:

@@ -33,6 +33,7 @@ class TableOptions(TypedDict, total=False):
     time: str | None
     labels: str | None
     ignore: Iterable[str]
+    keep: Iterable[str]
     exclude: Iterable[str | Span]
     time_format: str | None
     separator: str | None
@@ -48,6 +49,7 @@ def open_table(
     time: str | None = None,
     labels: str | None = None,
     ignore: Iterable[str] = (),
+    keep: Iterable[str] = (),
     exclude: Iterable[str | Span] = (),
     time_format: str | None = None,
     separator: str | None = None,
@@ -70,6 +72,8 @@ def open_table(
         A column of truth, never a signal.
     ignore
         Columns to leave out.
+    keep
+        Columns that are signals even if they look like labels; it need not have them.
     exclude
         Spans such as ``"2015-12-22T16:00..2015-12-22T20:00"`` whose rows are removed.
     time_format
@@ -92,7 +96,8 @@ def open_table(
     options = Options(
         time=None if time is None else clean_name(time),
         labels=None if labels is None else clean_name(labels),
-        ignore=tuple(clean_name(n) for n in ([ignore] if isinstance(ignore, str) else ignore)),
+        ignore=_names(ignore),
+        keep=_names(keep),
         exclude=tuple(
             parse_span(span) if isinstance(span, str) else span
             for span in ([exclude] if isinstance(exclude, str) else exclude)
@@ -160,6 +165,11 @@ def replay(source: Any, **options: Unpack[TableOptions]) -> Iterator[Sample]:
             yield Sample(moment, dict(zip(signals, row, strict=True)))
 
 
+def _names(given: Iterable[str]) -> tuple[str, ...]:
+    """Names of columns as they are compared, of one or several."""
+    return tuple(clean_name(name) for name in ([given] if isinstance(given, str) else given))
+
+
 def _several(source: Any) -> Sequence[Any]:
     if isinstance(source, (list, tuple)):
         if not source:
@@ -186,8 +196,8 @@ def _open_one(source: Any, options: Options) -> RawTable:
 
 def _adapt(table: TimeTable | OpenedTable, options: Options) -> TimeTable | OpenedTable:
     """Apply options to a table that is already read."""
-    if replace(options, usual=None) == Options(
-        None, None, (), (), None, None, None, None, None, None
+    if replace(options, keep=(), usual=None) == Options(
+        None, None, (), (), (), None, None, None, None, None, None
     ):
         return table
     if isinstance(table, OpenedTable):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from causewatch.data.dialect import BLANKS, detect_dialect
+from causewatch.data.csv_lines import cells_of
+from causewatch.data.dialect import detect_dialect
 from causewatch.data.notes import Tally
 from causewatch.data.raw import clean_names, file_name
-from causewatch.data.records import BlockReader, collapse_blanks, count_cells, record_ends
+from causewatch.data.records import BlockReader, record_ends
 from causewatch.data.table import SourceFile
 from causewatch.data.writing import Writing
 from causewatch.errors import TableError
@@ -31,6 +32,10 @@ MOST_RECORDS, MOST_CELLS = 1 << 18, 8 << 20
 
 FIRST_BYTES = 4 << 20
 SAMPLE_LINES = 400
+MOST_SHOWN = 5
+"""Lines that make no sense are named up to so many."""
+MOST_BAD = 1 << 19
+"""More of them are too many in a file of any length."""
 
 
 class TextTable:
@@ -60,10 +65,19 @@ class TextTable:
         self._path = path
         self.file: SourceFile | None = None
         self.rows = 0
+        self._bad: list[int] = []  # records that make no sense, counted from the first of the data
+        self._bad_below: list[int] = []  # of each: how many rows stand before it
         start = self._first_block()
         lines = _lines(start)
         if start and not lines:
             message = f"The first line of {self.name} is longer than {FIRST_BYTES >> 20} MB."
+            raise TableError(message)
+        nul = [number for number, line in enumerate(lines, start=1) if "\0" in line]
+        if nul and (nul[0] == 1 or 2 * len(nul) > len(lines)):
+            message = (
+                f"{self.name} holds a NUL byte in line {nul[0]}: it is not a text table or it "
+                "is damaged; export it again as CSV, Parquet or XLSX."
+            )
             raise TableError(message)
         dialect = detect_dialect(lines, self.name, separator, decimal, usual)
         self.decimal = dialect.decimal
@@ -106,25 +120,52 @@ class TextTable:
     def head(self) -> pl.DataFrame:
         """The first `HEAD_BYTES` of the file."""
         data = _drop_records(self._first_block(), self._skip)[0]
-        return self._parse(next(self._portions(data), b""), self.columns, 0)
+        frame, bad = self._parse(next(self._portions(data), b""), self.columns, 0)
+        self._refuse_garbage(len(frame), len(bad))
+        return frame
 
     def blocks(self, columns: Sequence[str], tally: Tally) -> Iterator[pl.DataFrame]:
         """All rows of `columns`, in blocks of about `BLOCK_BYTES`."""
         reader = BlockReader(self._path, BLOCK_BYTES, tally)
         skip = self._skip
-        rows = 0
+        rows = bad = 0
         for block in reader:
             data, skip = _drop_records(block, skip)
             for portion in self._portions(data):
-                frame = self._parse(portion, columns, rows)
+                frame, wrong = self._parse(portion, columns, rows + bad)
                 rows += len(frame)
-                yield frame
+                bad += len(wrong)
+                self._refuse_garbage(MOST_BAD, bad)
+                if len(frame):
+                    yield frame
+        self._refuse_garbage(rows, bad)
         self.rows = rows
         self.file = SourceFile(self.name, reader.sha256, rows)
+        shown = [str(self._first_line + number) for number in self._bad[:MOST_SHOWN]]
+        which = f"line{'s' if bad > 1 else ''} {', '.join(shown)}"
+        tally.add(
+            "bad_lines",
+            f"Lines of {self.name} that make no sense, left out: {{count}} ({which}"
+            f"{', …' if bad > len(shown) else ''}); {self._cells} cells are expected.",
+            bad,
+            self.name,
+        )
 
     def place(self, row: int) -> str:
         """The line of a row, as an editor counts."""
-        return f"line {self._first_line + row}"
+        record = row + bisect_right(self._bad_below, row)
+        return f"line {self._first_line + record}"
+
+    def _refuse_garbage(self, rows: int, bad: int) -> None:
+        """Raise if most lines make no sense."""
+        if bad <= rows:
+            return
+        message = (
+            f"{self.name} has {bad:,} lines that do not hold the {self._cells} cells which are "
+            f"expected, the first is line {self._first_line + self._bad[0]}; repair it, or give "
+            "the separator."
+        )
+        raise TableError(message)
 
     def _first_block(self) -> bytes:
         blocks = iter(BlockReader(self._path, HEAD_BYTES, Tally()))
@@ -153,54 +194,29 @@ class TextTable:
         if not data:
             return len(positions)
         count = 0
-        for cells in reversed(self._cells_of(data, positions, 0).get_columns()):
+        frame, _ = cells_of(data, self.separator, self._cells, positions, blank_rows=True)
+        for cells in reversed(frame.get_columns()):
             if (cells.fill_null("").str.strip_chars() != "").any():
                 break
             count += 1
         return count
 
-    def _parse(self, data: bytes, columns: Sequence[str], row: int) -> pl.DataFrame:
-        """The named columns of whole records; `row` is the number of the first."""
-        if not data:
-            return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    def _parse(
+        self, data: bytes, columns: Sequence[str], record: int
+    ) -> tuple[pl.DataFrame, NDArray[np.intp]]:
+        """The named columns of whole records, and which records make no sense.
+
+        The first of them is the record of this number.
+        """
         places = {column: position for position, column in enumerate(self.columns)}
         positions = sorted(places[column] for column in columns)
-        frame = self._cells_of(data, positions, row)
+        frame, bad = cells_of(data, self.separator, self._cells, positions, blank_rows=True)
+        for number in bad.tolist():
+            if not self._bad or record + number > self._bad[-1]:
+                self._bad_below.append(record + number - len(self._bad))
+                self._bad.append(record + number)
         frame.columns = [self.columns[position] for position in positions]
-        return frame.select(columns)
-
-    def _cells_of(self, data: bytes, positions: list[int], row: int) -> pl.DataFrame:
-        """Columns of whole records as text, by position."""
-        if self.separator == BLANKS:
-            data = collapse_blanks(data)
-        cells, blank, _ = count_cells(data, self.separator)
-        wrong = np.flatnonzero((cells != self._cells) & ~blank)
-        if len(wrong):
-            at = int(wrong[0])
-            message = (
-                f"{self.name}, {self.place(row + at)}, has {cells[at]} cells where {self._cells} "
-                "are expected; repair or remove that line."
-            )
-            raise TableError(message)
-        if blank.any():
-            empty = self.separator.encode() * (self._cells - 1)
-            data = re.sub(rb"(?m)^(?=\r?\n)", empty, data)
-        where = f"{self.place(row)} to {len(cells) - 1} lines below"
-        try:
-            frame = pl.read_csv(
-                io.BytesIO(data),
-                has_header=False,
-                columns=positions,
-                separator=self.separator,
-                infer_schema=False,
-            )
-        except pl.exceptions.PolarsError as error:
-            message = f"{self.name} has a misplaced quotation mark somewhere in {where}."
-            raise TableError(message) from error
-        if len(frame) != len(cells):
-            message = f"{self.name} has misplaced quotation marks somewhere in {where}."
-            raise TableError(message)
-        return frame
+        return frame.select(columns), bad
 
 
 def _lines(block: bytes) -> list[str]:

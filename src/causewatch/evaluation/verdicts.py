@@ -71,6 +71,11 @@ class Verdicts:
     step_seconds: Floats = field(default_factory=lambda: np.empty(0))
     seconds: float = 0.0
 
+    @property
+    def judged(self) -> int:
+        """Rows that something was said about."""
+        return int(np.count_nonzero(np.isfinite(self.score)))
+
 
 def watch(
     model: NormalModel,

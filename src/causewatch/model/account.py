@@ -44,8 +44,20 @@ MOST_LEFT_OUT = 0.4
 """Share of a recording that may be left out as its start-up."""
 READER_WARNINGS = {
     "possible_label": (
-        "A label among the signals is learnt as part of the plant.",
-        "Name it with --labels, or leave it out with --ignore.",
+        "A label among the signals would be learnt as part of the plant.",
+        "Name it with --labels, or with --keep.",
+    ),
+    "labelled_rows": (
+        "They were learnt as normal operation.",
+        "Name the column with --labels, so that they are left out.",
+    ),
+    "anomalous_rows": (
+        "The others are taken for normal; causes are not looked for across the gaps.",
+        "If these rows are normal, learn again with --keep-labelled.",
+    ),
+    "bad_lines": (
+        "What stood there was not learnt.",
+        "See how the file came to be, if there are many.",
     ),
     "text_column": (
         "A column of words cannot be a signal, even if it says on and off.",

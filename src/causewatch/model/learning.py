@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data import (
+    NormalRows,
     TableSource,
     Without,
     format_tick,
@@ -76,6 +77,7 @@ from causewatch.preprocess import (
 __all__ = [
     "METHODS",
     "PRESETS",
+    "check_kept",
     "discoverer_of",
     "fit_links",
     "learn",
@@ -122,6 +124,7 @@ def learn(
     test: str = "linear",
     fdr: bool = False,
     keep_start_up: bool = False,
+    keep_labelled: bool = False,
     seed: int = 0,
     detector: DetectorSettings | None = None,
     progress: LearnProgress | None = None,
@@ -162,6 +165,9 @@ def learn(
     keep_start_up
         Learn from the beginning of the recording even if it looks like a start-up; else that is
         left out, and the report says so. The ``paper`` preset always keeps it.
+    keep_labelled
+        Learn from rows that are labelled anomalous, too (`labels`); else they are left out, and the
+        report says how many.
     seed
         For tests that draw random numbers.
     detector
@@ -171,7 +177,7 @@ def learn(
     now
         Time noted in the model; the present one if not given.
     **reading
-        Options of :func:`causewatch.open_table`: `time`, `labels`, `ignore`, `exclude`, …
+        Options of :func:`causewatch.open_table`: `time`, `labels`, `ignore`, `keep`, `exclude`, …
 
     Examples
     --------
@@ -193,7 +199,9 @@ def learn(
     if not isinstance(known, Knowledge):
         known = load_knowledge(known)
     discoverer = discoverer_of(method, preset, alpha, test, fdr, seed)
-    source, *others = open_together([normal, *([] if calibrate is None else [calibrate])], reading)
+    opened = open_together([normal, *([] if calibrate is None else [calibrate])], reading)
+    check_kept(opened[0], reading)
+    source, *others = opened if keep_labelled else map(NormalRows, opened)
     second = others[0] if others else None
     writing = source.writing
     if writing is not None and second is not None and second.writing is not None:
@@ -362,6 +370,14 @@ def _longer_than_a_day(model: NormalModel, wanted: float) -> Finding:
         meaning="Limits are higher than for one false alarm a day; alarms are rarer and later.",
         remedy="Give --false-alarm-every if another time is wanted.",
     )
+
+
+def check_kept(source: TableSource, reading: Mapping[str, Any]) -> None:
+    """Raise if a column that is to be a signal whatever it looks like is none."""
+    keep = reading.get("keep", ())
+    for name in [keep] if isinstance(keep, str) else keep:
+        if " ".join(name.split()) not in source.signals:
+            raise UnknownNameError(name, "column of numbers to keep", source.signals)
 
 
 def _alpha(preset: str, test: str, alpha: float | None) -> float:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from causewatch.data import (
     Derived,
+    NormalRows,
     TableSource,
     TimeTable,
     format_duration,
@@ -96,6 +97,7 @@ def update(
     normal: Any,
     *,
     recent: Any = None,
+    keep_labelled: bool = False,
     progress: LearnProgress | None = None,
     now: datetime | None = None,
     **reading: Any,
@@ -110,6 +112,8 @@ def update(
         The new recording, in the forms that `learn` takes.
     recent
         A recording on which the two are compared; by default the last part of `normal`.
+    keep_labelled
+        Learn from rows that are labelled anomalous, too.
     progress
         Told what is being done.
     now
@@ -120,7 +124,7 @@ def update(
     tell = progress or (lambda what, share: None)
     old = _moments_of(model)
     moment = now or datetime.now(UTC)
-    source = _opened(model, normal, reading)
+    source = _opened(model, normal, keep_labelled, reading)
     survey, _ = survey_of(source, tell)
     _refuse_known_files(model, source)
     if recent is None:
@@ -128,7 +132,7 @@ def update(
         first: TableSource = _Rows(source, 0, cut)
         held = _ticks(model, _Rows(source, cut, survey.rows))
     else:
-        first, held = source, _ticks(model, _opened(model, recent, reading))
+        first, held = source, _ticks(model, _opened(model, recent, keep_labelled, reading))
     if sum(len(rows) - model.preprocessing.max_lag for rows in held) < LEAST_HELD:
         msg = (
             f"The data to compare the models on have {sum(map(len, held))} ticks; at least"
@@ -192,9 +196,16 @@ def _moments_of(model: NormalModel) -> LaggedMoments:
     return model.moments
 
 
-def _opened(model: NormalModel, normal: Any, reading: dict[str, Any]) -> TableSource:
+def _opened(
+    model: NormalModel, normal: Any, keep_labelled: bool, reading: dict[str, Any]
+) -> TableSource:
     """The new recording, if it is one of the same signals."""
-    source = open_table(normal, **{"usual": model.provenance.writing, **reading})
+    keep = (*model.signals, *model.watching.guarded)  # whatever they look like
+    source: TableSource = open_table(
+        normal, **{"usual": model.provenance.writing, **reading, "keep": keep}
+    )
+    if not keep_labelled:
+        source = NormalRows(source)
     missing = [name for name in model.signals if name not in set(source.signals)]
     if missing:
         msg = (

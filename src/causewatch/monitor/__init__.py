@@ -4,6 +4,7 @@ from causewatch.monitor.alarm_settings import AlarmSettings
 from causewatch.monitor.alarms import Alarm, AlarmEvents, BrokenLink, Cause
 from causewatch.monitor.course import Course
 from causewatch.monitor.health import HealthChange, SignalHealth
+from causewatch.monitor.judged import too_little_judged
 from causewatch.monitor.monitor import Monitor
 from causewatch.monitor.policy import AlarmPolicy
 from causewatch.monitor.tick import Tick
@@ -20,4 +21,5 @@ __all__ = [
     "Monitor",
     "SignalHealth",
     "Tick",
+    "too_little_judged",
 ]

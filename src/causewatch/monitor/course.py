@@ -104,7 +104,12 @@ class Recorder(Stateful):
         low: Floats,
         high: Floats,
     ) -> None:
-        """Keep one tick; the oldest one is forgotten."""
+        """Keep one tick; the oldest one is forgotten.
+
+        Where the clock was set back, all before it is: it would count as what is still to come.
+        """
+        if self._count and time < self._time[(self._count - 1) % self._size]:
+            self._count = 0
         at = self._count % self._size
         self._time[at] = time
         self._score[at] = np.nan if score is None else score

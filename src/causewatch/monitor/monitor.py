@@ -332,6 +332,7 @@ class Monitor(Stateful):
             AlarmEvents.of([*released, *events]) if released else events,
             tuple(changes),
             values=Named(self._index, tick.values),
+            rows=tick.rows,
         )
 
     def _unlike_text(self, column: int, tick: FullTick, expected: float) -> str:

@@ -73,6 +73,8 @@ class Tick:
         Signals whose health changed.
     earlier
         Ticks that the same row completed before this one; as a rule there are none.
+    rows
+        How many rows were averaged; 0 between ticks, and where none came.
     """
 
     time: int | None
@@ -85,6 +87,7 @@ class Tick:
     health: tuple[HealthChange, ...] = ()
     earlier: tuple[Tick, ...] = field(default=())
     values: Named = field(default_factory=lambda: NOTHING)
+    rows: int = 0
 
     @property
     def raised(self) -> tuple[Alarm, ...]:

@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.table import Clock, TimeTable
+from causewatch.preprocess.survey_values import LEVELS, Far, Values
 
 __all__ = ["BLOCKS", "LEVELS", "Blocks", "SignalSummary", "Survey", "SurveyResult"]
 
 BLOCKS = 1024
 """Most blocks kept."""
-
-LEVELS = 8
-"""Up to this many distinct values of a signal are remembered."""
 
 DIRECT = 256
 """Most rows added up at once; longer blocks are merged from cells of this length."""
@@ -97,6 +95,8 @@ class SignalSummary:
         Number of values that are no whole numbers.
     digest
         SHA-256 of the column; equal for signals that are exact duplicates.
+    highest, lowest
+        The distinct values farthest out, at most `LEVELS` at each end, the outermost first.
     """
 
     name: str
@@ -110,6 +110,8 @@ class SignalSummary:
     changes: int
     fractional: int
     digest: str
+    highest: tuple[Far, ...]
+    lowest: tuple[Far, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ class Survey:
             present = np.isfinite(columns)
             columns[~present] = np.nan
             inside = starts[(starts >= begin) & (starts < end)] - begin
-            self._tally(columns, present, inside)
+            self._tally(columns, present, inside, chunk.time[begin:end])
             self._course.add(columns, present, chunk.time[begin:end])
         self._follow_stretches(chunk, starts)
         times = (int(chunk.time.min()), int(chunk.time.max()))
@@ -220,17 +222,19 @@ class Survey:
                     std=float(whole.std[0, k]),
                     low=float(whole.low[0, k]),
                     high=float(whole.high[0, k]),
-                    values=tally.known(),
+                    values=tally.values.known,
                     changes=tally.changes,
                     fractional=tally.fractional,
                     digest=tally.digest.hexdigest(),
+                    highest=tally.values.highest,
+                    lowest=tally.values.lowest,
                 )
                 for k, (name, tally) in enumerate(zip(self.signals, self._tallies, strict=True))
             ),
             blocks=blocks,
         )
 
-    def _tally(self, columns: Floats, present: Flags, starts: NDArray[np.intp]) -> None:
+    def _tally(self, columns: Floats, present: Flags, starts: NDArray[np.intp], time: Ints) -> None:
         before = np.full(len(columns), np.nan) if self._before is None else self._before
         moved = np.empty(columns.shape, dtype=bool)
         np.not_equal(columns[:, 1:], columns[:, :-1], out=moved[:, 1:])
@@ -240,11 +244,15 @@ class Survey:
         moved[:, starts] = False
         changes = np.count_nonzero(moved, axis=1)
         fractional = np.count_nonzero((np.rint(columns) != columns) & present, axis=1)
+        whole: Flags = np.logical_and.reduce(present, axis=1)
         for k, tally in enumerate(self._tallies):
             tally.changes += int(changes[k])
             tally.fractional += int(fractional[k])
             tally.digest.update(columns[k].data)
-            tally.collect(columns[k][present[k]])
+            if whole[k]:
+                tally.values.add(columns[k], time)
+            else:
+                tally.values.add(columns[k][present[k]], time[present[k]])
         self._before = columns[:, -1].copy()
 
     def _follow_stretches(self, chunk: TimeTable, starts: NDArray[np.intp]) -> None:
@@ -273,21 +281,7 @@ class _Tally:
         self.changes = 0
         self.fractional = 0
         self.digest = hashlib.sha256()
-        self.values: dict[float, int] | None = {}
-
-    def collect(self, values: Floats) -> None:
-        """Count distinct values until there are too many."""
-        while len(values) and self.values is not None:
-            value = float(values[0])
-            same = values == value
-            self.values[value] = self.values.get(value, 0) + int(np.count_nonzero(same))
-            values = values[~same]
-            if len(self.values) > LEVELS:
-                self.values = None
-
-    def known(self) -> tuple[tuple[float, int], ...] | None:
-        """Distinct values with their counts, ascending."""
-        return None if self.values is None else tuple(sorted(self.values.items()))
+        self.values = Values()
 
 
 class _Course:

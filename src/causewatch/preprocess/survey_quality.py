@@ -16,6 +16,7 @@ from causewatch.preprocess.findings import (
 )
 from causewatch.preprocess.survey import SignalSummary, SurveyResult
 from causewatch.preprocess.survey_stationarity import stationarity_findings
+from causewatch.preprocess.survey_wild import wild_findings
 
 __all__ = ["is_constant", "is_mostly_missing", "is_near_constant", "quality_findings"]
 
@@ -85,6 +86,7 @@ def quality_findings(result: SurveyResult, *, max_lag_rows: int | None = None) -
         *_constant(result.signals),
         *_duplicates(result.signals),
         *_levels(result.signals),
+        *wild_findings(result),
         *stationarity_findings(result, moving),
     ]
     order = ("problem", "warning", "info")

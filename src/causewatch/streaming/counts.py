@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from causewatch.data import format_time
+from causewatch.data.table import NANOSECONDS
 from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.alarms import Event
-from causewatch.streaming.source import Source
+from causewatch.streaming.source import Batch, Source
 
 __all__ = ["DROPPED", "LOST", "Counts"]
 
@@ -47,6 +50,8 @@ class Counts:
         self.rows = 0
         self.ticks = 0
         self.judged = 0
+        self.rows_judged = 0
+        self.apart: float | None = None  # usual seconds between rows of late, where known
         self.alarm_ticks = 0
         self.alarms = 0  # raised about the plant
         self.health_alarms = 0  # raised about signals, or about the rows as a whole
@@ -54,10 +59,23 @@ class Counts:
         self.first: int | None = None
         self.last: int | None = None
 
+    def batch(self, batch: Batch) -> None:
+        """Some more rows."""
+        self.rows += len(batch)
+        if len(batch.times) > 1:
+            self.apart = float(np.median(np.diff(batch.times))) / NANOSECONDS
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were there and could not be used."""
+        return sum(self.problems.get(kind, 0) for kind in DROPPED)
+
     def tick(self, tick: Tick) -> None:
         """One more tick."""
         self.ticks += 1
-        self.judged += tick.score is not None
+        if tick.score is not None:
+            self.judged += 1
+            self.rows_judged += tick.rows
         self.alarm_ticks += tick.alarm
         if self.first is None:
             self.first = tick.time
@@ -97,6 +115,7 @@ class Counts:
             "event": "ended" if ended else "interrupted",
             "rows": self.rows,
             "ticks": self.ticks,
+            "rows_judged": self.rows_judged,
             "ticks_judged": self.judged,
             "first": None if self.first is None else format_time(self.first, clock),
             "last": None if self.last is None else format_time(self.last, clock),
@@ -107,6 +126,6 @@ class Counts:
             "under_alarm_share": self.alarm_ticks / self.ticks if self.ticks else 0.0,
             "health": {name: list(what) for name, what in self.health.items()},
             "problems": self.problems,
-            "dropped_rows": sum(self.problems.get(kind, 0) for kind in DROPPED),
+            "dropped_rows": self.dropped,
             "seconds": round(seconds, 3),
         }

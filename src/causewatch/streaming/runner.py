@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from causewatch.data import Clock
 from causewatch.data.table import NANOSECONDS
 from causewatch.errors import StreamError, listing
-from causewatch.monitor import Alarm, Monitor, Tick
+from causewatch.monitor import Alarm, Monitor, Tick, too_little_judged
 from causewatch.monitor.alarms import Event
 from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.counts import Counts
@@ -158,6 +158,27 @@ class Watch:
         return sum(courier.waiting + courier.forgotten for courier in self.couriers)
 
     @property
+    def unjudged(self) -> str:
+        """Why less than half of the rows were judged, as a sentence; empty if it was not so.
+
+        A run with a state is a part of a longer one, and may have too few rows to be judged.
+        """
+        counts, model = self.counts, self.monitor.model
+        rows, dropped = counts.rows, counts.dropped
+        plan = model.preprocessing
+        least = (plan.max_lag + 2) * max(1.0, plan.every / model.interval)
+        if self._keep and rows + dropped < least:
+            return ""
+        return too_little_judged(
+            model,
+            rows,
+            counts.rows_judged,
+            dropped=dropped,
+            apart=counts.apart,
+            missing=self.source.missing,
+        )
+
+    @property
     def store(self) -> Store:
         """What is not to be forgotten; others may ask it about alarms, and leave requests there."""
         return self._store
@@ -288,7 +309,7 @@ class Watch:
             for tick in take(self.monitor, self.source, batch):
                 self._judged(tick)
             self._whole = True
-            self.counts.rows += rows
+            self.counts.batch(batch)
             if not self._known and (self.counts.rows >= ENOUGH or self.source.ended):
                 self._known = True
                 self._say_what_is_missing()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
 from tests.unit.cli.test_cli_evaluate import EVENTS
 
@@ -50,6 +51,23 @@ def test_what_cannot_learn_does_not_keep_others_from_it(files, capsys):
     told = json.loads(capsys.readouterr().out)
     names = {row["name"] for row in told["detectors"]} | set(told["refused"])
     assert names == {"paper", "random"}
+
+
+def test_rows_of_the_normal_recording_that_are_labelled_are_not_learnt(files, tmp_path, capsys):
+    rows = pl.read_csv(files[0])
+    wild = pl.int_range(pl.len()).is_between(1000, 1099)
+    rows = rows.with_columns(label=wild.cast(pl.Int8), S02=pl.col("S02") + 99.0 * wild)
+    labelled = tmp_path / "labelled.csv"
+    rows.write_csv(labelled)
+    test = tmp_path / "test.csv"
+    off = pl.int_range(pl.len()).is_between(200, 260)
+    pl.read_csv(files[1]).with_columns(label=off.cast(pl.Int8)).write_csv(test)
+    call = ["compare", str(labelled), str(test), *files[2:], "--detectors", "default"]
+    said = "Rows labelled anomalous, left out: 100 of 3,000 (3.3%)."
+    assert main([*call, "--labels", "label"]) == 0
+    assert said in capsys.readouterr().err
+    assert main([*call, "--ignore", "label"]) == 0
+    assert said not in capsys.readouterr().err
 
 
 def test_the_list(capsys):

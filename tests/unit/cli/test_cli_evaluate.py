@@ -77,6 +77,16 @@ def test_for_people(plant, labelled, tmp_path, capsys):
     assert "--force" in capsys.readouterr().err
 
 
+def test_a_line_that_makes_no_sense_is_left_out_and_named(plant, labelled, capsys):
+    test, _ = labelled
+    lines = test.read_text().splitlines(keepends=True)
+    lines[600:600] = ["### restarted\n"]
+    test.write_text("".join(lines))
+    assert evaluate(plant, test, "--labels", "label", "--json") == 0
+    [note] = json.loads(capsys.readouterr().out)["notes"]
+    assert "that make no sense, left out: 1 (line 601)" in note
+
+
 def test_labels_alone_know_no_causes(plant, labelled, capsys):
     test, _ = labelled
     assert evaluate(plant, test, "--labels", "label") == 0

@@ -112,6 +112,7 @@ def test_what_is_asked_for_reaches_the_model(normal, out, capsys, tmp_path):
         normal, "--out", out, "--every", "2s", "--max-lag", "3", "--alpha", "0.2", "--fdr",
         "--method", "pcmci", "--test", "rank", "--knowledge", knowledge, "--seed", "7",
         "--time", "time", "--time-format", "%Y-%m-%dT%H:%M:%S", "--labels", "flat",
+        "--keep-labelled",
         "--exclude", "2026-01-01T00:01..2026-01-01T00:02", "--exclude", "2026-01-01T00:09..",
         "--separator", ",", "--decimal", ".", "--links", "2", "--notes", "--json", "--verbose",
     )  # fmt: skip
@@ -135,6 +136,82 @@ def test_what_is_asked_for_reaches_the_model(normal, out, capsys, tmp_path):
     assert "flat" not in {*model.signals, *plan.dropped}
     assert cw.Link("FIT101", "AIT201", 2) in model.graph
     assert not [k for k in model.graph if (k.source, k.target) == ("LIT101", "P101")]
+
+
+def test_a_line_that_makes_no_sense_is_left_out_and_named(normal, out, capsys):
+    assert learn(normal, "--out", out) == 0
+    model = cw.load(out)
+    lines = normal.read_text().splitlines(keepends=True)
+    lines[300:300] = ["### restarted\n"]
+    garbled = out.with_name("garbled.csv")
+    garbled.write_text("".join(lines))
+    capsys.readouterr()
+    assert learn(garbled, "--out", out, "--force") == 0
+    shown = capsys.readouterr().out
+    assert "Lines of garbled.csv that make no sense, left out: 1 (line 301)" in shown
+    assert cw.load(out).mechanisms == model.mechanisms
+
+
+@pytest.fixture
+def attacked(tmp_path):
+    """Normal operation with an attack in its middle third, and its column of labels."""
+    rows = frame().drop("flat")
+    inside = (np.arange(ROWS) >= 200) & (np.arange(ROWS) < 400)
+    wild = pl.Series(np.where(inside, 50.0 * np.sin(np.arange(ROWS)), rows["P101"]))
+    words = pl.Series(np.where(inside, "Attack", "Normal"))
+    rows = rows.with_columns(P101=wild, verdict=words)
+    path = tmp_path / "attacked.csv"
+    rows.write_csv(path, datetime_format="%Y-%m-%dT%H:%M:%S")
+    return path
+
+
+def test_rows_labelled_anomalous_are_not_learnt(attacked, out, capsys):
+    span = "2026-01-01T00:03:20..2026-01-01T00:06:40"
+    assert learn(attacked, "--out", out, "--labels", "verdict") == 0
+    shown = capsys.readouterr().out
+    assert "Rows labelled anomalous, left out: 200 of 600 (33.3%)." in shown
+    assert "--keep-labelled" in shown
+    model = cw.load(out)
+    assert learn(attacked, "--out", out, "--force", "--ignore", "verdict", "--exclude", span) == 0
+    assert model.mechanisms == cw.load(out).mechanisms  # a hole is a gap
+    capsys.readouterr()
+    kept = ["--labels", "verdict", "--keep-labelled"]
+    assert learn(attacked, "--out", out, "--force", *kept) == 0
+    assert "labelled anomalous" not in capsys.readouterr().out
+    assert cw.load(out).scale["P101"] > 3 * model.scale["P101"]
+
+
+def test_rows_labelled_anomalous_set_no_limits(normal, attacked, out):
+    labels = ["--labels", "verdict"]
+    rows = pl.read_csv(attacked)
+    rows.filter(pl.col("verdict") == "Normal").write_csv(attacked.with_name("rest.csv"))
+    models = []
+    for second in ("rest.csv", "attacked.csv"):
+        path = attacked.with_name(second)
+        assert learn(attacked, "--out", out, *labels, "--calibrate", path, "--force") == 0
+        models.append(cw.load(out))
+    first, second = (model.watching.limits for model in models)
+    np.testing.assert_array_equal(first.statistics, second.statistics)
+
+
+def test_labels_that_nobody_named(attacked, out, capsys):
+    assert learn(attacked, "--out", out) == 0
+    shown = capsys.readouterr().out
+    assert "WARNING  Column 'verdict' was left out" in shown
+    assert "holds labels: 200 of 600." in shown
+    assert "Name the column with --labels" in shown
+    assert cw.load(out).provenance.rows == 600
+    assert learn(attacked, "--out", out, "--force", "--keep", "verdct") == 2
+    assert "no column of numbers to keep 'verdct'" in capsys.readouterr().err
+
+
+def test_nothing_normal_is_left(attacked, out, capsys):
+    rows = pl.read_csv(attacked).with_columns(verdict=pl.lit("Attack"))
+    rows.write_csv(attacked)
+    assert learn(attacked, "--out", out, "--labels", "verdict") == 2
+    said = sentence(capsys.readouterr())
+    assert "600 of 600 rows are labelled anomalous" in said
+    assert not out.exists()
 
 
 def test_columns_may_be_ignored_in_several_ways(normal, out):

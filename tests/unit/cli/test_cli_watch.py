@@ -306,14 +306,18 @@ def test_streams_that_are_refused(plant, content, monkeypatch, capsys):
     assert "no line that could be read" in sentence(capsys.readouterr())
 
 
-def test_a_header_alone_is_a_short_watch(plant, tmp_path, capsys):
+def test_a_header_alone_is_a_short_watch_that_judged_nothing(plant, tmp_path, capsys):
     source = tmp_path / "source.csv"
     source.write_text(plant.lines[0])
-    assert watch(plant, source, "--alarms", tmp_path / "a.jsonl") == 0
-    assert "source.csv: 0 rows" in capsys.readouterr().out
+    assert watch(plant, source, "--alarms", tmp_path / "a.jsonl") == 1
+    shown = capsys.readouterr()
+    assert "source.csv: 0 rows" in shown.out
+    assert "there was no row" in sentence(shown)
     source.write_text("".join(plant.lines[:2]))
-    assert watch(plant, source, "--alarms", tmp_path / "b.jsonl") == 0
-    assert "source.csv: 1 row" in capsys.readouterr().out
+    assert watch(plant, source, "--alarms", tmp_path / "b.jsonl") == 1
+    shown = capsys.readouterr()
+    assert "source.csv: 1 row" in shown.out
+    assert "None of 1 row could be judged" in sentence(shown)
 
 
 def test_what_is_refused(plant, tmp_path, capsys):

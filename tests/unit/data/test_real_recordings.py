@@ -51,6 +51,26 @@ def test_batadal():
     assert format_time(int(third.time[0]), "naive") == "2014-01-06T00:00:00"
 
 
+@pytest.mark.parametrize(
+    ("path", "labels", "signals"),
+    [
+        ("lbnl/SZVAV.csv", ["Fault Detection Ground Truth"], 14),
+        ("gecco/geccoIC2018Train.csv", ["EVENT"], 9),
+        ("cobotops/dataset_02052023.csv", ["Robot_ProtectiveStop", "grip_lost"], 21),
+        ("skab/valve1/0.csv", ["anomaly", "changepoint"], 8),
+        ("skab/anomaly-free/anomaly-free.csv", [], 8),
+        ("batadal/dataset04.csv", ["ATT_FLAG"], 43),
+        ("carobd/drive1.csv", [], 27),
+    ],
+)
+def test_labels_that_nobody_named_are_no_signals(path, labels, signals):
+    [file] = recordings(*path.split("/", 1))
+    table = read_table(file)
+    notes = [note.text for note in table.notes if note.kind == "possible_label"]
+    assert len(table.signals) == signals
+    assert [note.split("'")[1] for note in notes] == labels
+
+
 def test_causrca():
     paths = recordings("causrca", "real_op/*.csv")[:10]
     table = read_table(paths)

@@ -10,6 +10,8 @@ import pytest
 
 from causewatch.data import open_table, read_table, text
 from causewatch.errors import SettingError, TableError, UnknownNameError
+from causewatch.streaming.source import Wanted
+from causewatch.streaming.sources.files import open_file_source
 
 
 def test_decimal_comma_with_semicolons(write):
@@ -211,10 +213,9 @@ def test_given_separator_and_decimal(write):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("time,a\n1,2\n2,3,4\n3,4\n4,5\n", "line 3, has 3 cells where 2"),
-        ("time,a,b\n1,2,3\n2,3\n3,4,5\n4,5,6\n", "line 3, has 2 cells where 3"),
-        ('time,a\n1,2\n2,"3\n3,4\n', "line 3 that is never closed"),
-        ("time,a\n1,2\n2,\x003\n", "NUL byte in line 3"),
+        ("time,a,b\n1,2,3\n" + "2,3\n" * 40 + "3,4,5\n" * 42 + "x\n" * 4, "give the separator"),
+        ("time,a\n" + "\x00\n" * 3 + "2,3\n", "NUL byte in line 2"),
+        ("\x00time,a\n1,2\n2,3\n", "NUL byte in line 1"),
         ("time,a\n", "0 usable rows"),
         ("time,a\n1,2\n", "1 usable rows"),
         ("\n\n", "is empty"),
@@ -231,6 +232,67 @@ def test_damage_is_one_sentence(write, content, message):
     with pytest.raises(TableError, match=message) as caught:
         read_table(write(content), time="time" if "never" in message else None)
     assert "\n" not in str(caught.value)
+
+
+GOOD = [f"{second},{second % 7}.5\n" for second in range(300)]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "2,3,4\n", "2\n", "### restarted\n", "2,\x003\n", '2,"3\n', '"\n', '2,3"4"5"\n',
+        "x" * 5_000_000 + "\n",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("at", [0, 1, 150, 300])
+def test_a_line_that_makes_no_sense_costs_itself_only(write, noted, garbage, at):
+    lines = [*GOOD[:at], garbage, *GOOD[at:]]
+    table = read_table(write("time,a\n" + "".join(lines)))
+    assert table.values[:, 0].tolist() == [second % 7 + 0.5 for second in range(300)]
+    assert table.starts.tolist() == [0]
+    assert noted(table) == {"bad_lines": 1}
+    [note] = table.notes
+    assert f"left out: 1 (line {at + 2}); 2 cells" in note.text
+    assert table.files[0].rows == 300
+
+
+def test_two_open_quotation_marks_do_not_swallow_what_is_between(write, noted):
+    lines = [*GOOD[:100], '7,"8\n', *GOOD[100:200], '7,"8\n', *GOOD[200:]]
+    table = read_table(write("time,a\n" + "".join(lines)))
+    assert len(table) == 300
+    assert noted(table) == {"bad_lines": 2}
+    assert "(lines 102, 203)" in table.notes[0].text
+
+
+def test_many_bad_lines_are_counted_and_most_of_them_refused(write):
+    text = "time,a\n" + "".join(f"{line}garbage,more,and more\n" for line in GOOD[:40])
+    note = read_table(write(text)).notes[0]
+    assert note.count == 40
+    assert "left out: 40 (lines 3, 5, 7, 9, 11, …)" in note.text
+    with pytest.raises(TableError, match=r"41 lines that do not hold the 2 cells"):
+        read_table(write(text + "again\n"))
+
+
+def test_lines_are_counted_as_in_the_file_after_one_that_makes_no_sense(write):
+    lines = [*GOOD[:50], "x\n", *GOOD[50:100], "y,y,y\n", *GOOD[100:200], "200,no number\n"]
+    texts = {n.kind: n.text for n in read_table(write("time,a\n" + "".join(lines))).notes}
+    assert "in line 204 of" in texts["text_cells"]
+
+
+def test_what_is_left_out_is_what_a_watch_leaves_out(tmp_path, write):
+    lines = [line.encode() for line in GOOD]
+    lines[100:100] = [b"\xff\xfe\x00garbage\n", b"a,b,c\n", b'"2026,never closed\n', b"\n"]
+    path = write(b"time,a\n" + b"".join(lines))
+    source = open_file_source(str(path), Wanted(("a",), 1.0))
+    source.open({})
+    rows = []
+    while not source.ended:
+        rows += source.poll(0.0).values.tolist()
+    source.close()
+    table = read_table(path)
+    assert table.values.tolist() == rows
+    counts = {note.kind: note.count for note in table.notes}
+    assert counts["bad_lines"] == source.problems["bad_lines"] == 3
 
 
 def test_files_that_cannot_be_opened(tmp_path, write, monkeypatch):

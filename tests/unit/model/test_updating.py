@@ -53,6 +53,20 @@ def changed(model):
     return update(model, recording(3000, 2, plant=weaker(0.6), guard=(3.0, 3.5)), now=NOW)
 
 
+def test_rows_labelled_anomalous_are_not_added(model):
+    rows = recording(1500, 2)
+    wild = pl.int_range(pl.len()).is_between(100, 199)
+    first = PLANT.signals[0]
+    rows = rows.with_columns(pl.col(first) + 99.0 * wild, label=wild)
+    result = update(model, rows, labels="label", now=NOW)
+    assert result.accepted, result.reasons
+    assert result.candidate.provenance.rows == 1500 + 1400
+    assert update_dict(result)["notes"] == [
+        "Rows labelled anomalous, left out: 100 of 1,500 (6.7%)."
+    ]
+    assert not update(model, rows, labels="label", keep_labelled=True, now=NOW).accepted
+
+
 def test_a_changed_plant_is_learnt(model, changed):
     assert changed.accepted, changed.reasons
     found = changed.comparison

@@ -75,3 +75,12 @@ def test_a_course_comes_back_from_its_state():
     assert back.signals == SIGNALS
     for name in ("time", "score", *FIELDS):
         assert np.array_equal(getattr(back, name), getattr(course, name), equal_nan=True)
+
+
+def test_a_clock_that_was_set_back_begins_anew():
+    recorder = filled(8)
+    for k in range(3):
+        recorder.add(300 + k, 0.0, *[np.full(2, float(k))] * len(FIELDS))
+    course = recorder.course()
+    assert course.time.tolist() == [300, 301, 302]
+    assert course.values[:, 0].tolist() == [0, 1, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -72,6 +73,15 @@ def test_tables_give_rows_and_go_on(name, tmp_path):
     assert drained(source) == expected(50, 70)
     with pytest.raises(SettingError, match="not a text file that grows"):
         opened(path, follow=True)
+
+
+def test_a_signal_of_the_model_is_no_label_whatever_it_looks_like(tmp_path):
+    path = tmp_path / "log.parquet"
+    rows = table(0, 40)
+    rows.with_columns(attack=pl.Series(np.arange(40) % 2)).write_parquet(path)
+    wanted = replace(WANTED, columns=(*COLUMNS, "attack"))
+    source = opened(path, wanted=wanted)
+    assert source.missing == ()
 
 
 @pytest.mark.parametrize("name", ["log.parquet", "log.xlsx"])

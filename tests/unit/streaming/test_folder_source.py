@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -94,6 +95,38 @@ def test_files_are_read_in_order_to_their_ends(tmp_path, opened):
         file.write("\n" + text(35, 37, ""))
     (tmp_path / "part12.csv").write_text(text(37, 40))
     assert drained(opened(after, follow=False)) == expected(35, 40)
+
+
+def test_files_are_read_in_order_of_time_if_all_tell_it(tmp_path, opened, caplog):
+    caplog.set_level("INFO", "causewatch.streaming")
+    (tmp_path / "april.csv").write_text(text(30, 40))
+    parquet(tmp_path / "january.parquet", 0, 10)
+    (tmp_path / "march.csv").write_text(text(20, 30))
+    (tmp_path / "february.csv.gz").write_bytes(gzip.compress(text(10, 20).encode()))
+    source = opened(follow=False)
+    assert drained(source) == expected(0, 40)
+    assert (source.ended, source.problems) == (True, {})
+    said = "in order of time, not of their names: january.parquet, february.csv.gz, march.csv"
+    assert said in caplog.text
+    # At any place in it, a later run goes on.
+    for polls in range(1, 9):
+        first = opened(follow=False)
+        begun = drained(first, polls)
+        again = opened(json.loads(json.dumps(first.position())), follow=False)
+        assert begun + drained(again) == expected(0, 40)
+        assert again.problems == {}
+
+
+def test_files_that_do_not_tell_the_time_are_in_order_of_their_names(tmp_path, opened, caplog):
+    caplog.set_level("INFO", "causewatch.streaming")
+    (tmp_path / "a.csv").write_text(text(20, 30))
+    (tmp_path / "b.csv").write_text(text(0, 10, header=""))
+    (tmp_path / "c.csv").write_text(text(10, 20))
+    assert drained(opened(follow=False)) == expected(20, 30) + expected(0, 20)
+    assert "order of time" not in caplog.text
+    counted = replace(WANTED, counted=True)
+    (tmp_path / "b.csv").unlink()
+    assert drained(opened(follow=False, wanted=counted)) == expected(20, 30) + expected(10, 20)
 
 
 def test_the_last_file_is_followed_until_a_later_one_is_there(tmp_path, opened):

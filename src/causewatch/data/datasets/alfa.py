@@ -19,10 +19,9 @@ from pathlib import Path
 
 from causewatch.data.datasets.base import Dataset, Recording
 from causewatch.data.datasets.causes import CauseEntry, needed_causes, row_events
-from causewatch.data.datasets.checks import check_columns
+from causewatch.data.datasets.checks import check_columns, read_published
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import event_labels
-from causewatch.data.source import read_table
 from causewatch.errors import TableError
 
 __all__ = ["load"]
@@ -91,7 +90,7 @@ def _fault(path: Path) -> str:
 def _read(path: Path, causes: Sequence[CauseEntry]) -> Recording:
     columns = check_columns(path, (TIME, *SIGNALS), TITLE)
     more = [column for column in columns if column not in (TIME, *SIGNALS)]
-    table = read_table(path, time=TIME, ignore=more)
+    table = read_published(path, time=TIME, ignore=more)
     events = row_events(causes, table, path)
     table = replace(table, labels=event_labels(table, events))
     return Recording(plain_name(path), table, events, _fault(path))

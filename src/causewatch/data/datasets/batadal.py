@@ -34,10 +34,9 @@ from pathlib import Path
 import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
-from causewatch.data.datasets.checks import check_columns, check_rows
+from causewatch.data.datasets.checks import check_columns, check_rows, read_published
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import event_labels, moment, touches
-from causewatch.data.source import read_table
 from causewatch.data.table import Note, TimeTable
 from causewatch.errors import TableError, listing
 
@@ -148,7 +147,7 @@ def load(paths: Sequence[Path]) -> Dataset:
 def _read(name: str, path: Path, notes: list[Note]) -> Recording:
     columns = check_columns(path, (TIME, *SIGNALS), TITLE)
     labelled = LABELS in columns
-    table = read_table(
+    table = read_published(
         path,
         time=TIME,
         time_format=TIME_FORMAT,

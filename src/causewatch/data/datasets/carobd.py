@@ -19,10 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Recording
-from causewatch.data.datasets.checks import check_columns
+from causewatch.data.datasets.checks import check_columns, read_published
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import keep_signals
-from causewatch.data.source import read_table
 from causewatch.data.table import NANOSECONDS, Note, TimeTable
 from causewatch.errors import TableError, listing
 
@@ -54,7 +53,7 @@ def load(paths: Sequence[Path]) -> Dataset:
 
 def _read(path: Path) -> Recording:
     check_columns(path, NEEDED, TITLE)
-    table = read_table(path)
+    table = read_published(path)
     lacking = [name for name in NEEDED if name not in table.signals]
     if lacking or table.clock != "rows":
         message = (

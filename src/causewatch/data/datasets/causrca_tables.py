@@ -13,11 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from causewatch.data.cells import read_numbers
+from causewatch.data.datasets.checks import read_published
 from causewatch.data.datasets.shaping import keep_rows
 from causewatch.data.files import open_file
 from causewatch.data.notes import Tally
 from causewatch.data.raw import file_name
-from causewatch.data.source import read_table
 from causewatch.data.table import NANOSECONDS, SourceFile, TimeTable
 from causewatch.errors import TableError, listing, shorten
 
@@ -68,7 +68,7 @@ def read_tables(
 ) -> list[TimeTable]:
     """One table per file, all with the same columns; a tag a file does not list is missing."""
     events = [_events(path, encoding, tally) for path in files]
-    whole = read_table([frame for frame, _ in events], time="time_s", long=True, grid=grid)
+    whole = read_published([frame for frame, _ in events], time="time_s", long=True, grid=grid)
     # Values on a grid have no gaps, so each file is one stretch.
     return [
         replace(keep_rows(whole, rows.start, rows.stop), files=(file,), notes=())

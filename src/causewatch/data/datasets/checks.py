@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Unpack
 
 import numpy as np
 
 from causewatch.data.datasets.files import read_columns
 from causewatch.data.files import unreadable
 from causewatch.data.raw import file_name
+from causewatch.data.source import TableOptions, read_table
 from causewatch.data.table import TimeTable
 from causewatch.errors import TableError, listing
 
-__all__ = ["check_columns", "check_order", "check_rows"]
+__all__ = ["check_columns", "check_order", "check_rows", "read_published"]
+
+
+def read_published(source: Any, **options: Unpack[TableOptions]) -> TimeTable:
+    """As `causewatch.read_table`, but a line that makes no sense is an error."""
+    table = read_table(source, **options)
+    for note in table.notes:
+        if note.kind == "bad_lines":
+            message = (
+                f"{note.text.removesuffix('.')}; the file was damaged or cut short, download it"
+                " again."
+            )
+            raise TableError(message)
+    return table
 
 
 def check_columns(path: Path, needed: Iterable[str], title: str) -> tuple[str, ...]:

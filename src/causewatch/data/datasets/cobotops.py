@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
-from causewatch.data.datasets.checks import check_columns
+from causewatch.data.datasets.checks import check_columns, read_published
 from causewatch.data.datasets.files import find_files
 from causewatch.data.datasets.shaping import keep_rows, keep_signals, keep_where, label_events
-from causewatch.data.source import read_table
 from causewatch.data.table import NANOSECONDS, Note, TimeTable
 from causewatch.errors import TableError, listing
 
@@ -63,7 +62,7 @@ def load(paths: Sequence[Path]) -> Dataset:
     needed = (TIME, *SIGNALS, CYCLE, *FLAGS)
     columns = check_columns(path, needed, TITLE)
     more = [column for column in columns if column not in needed]
-    table = read_table(path, time=TIME, ignore=more)
+    table = read_published(path, time=TIME, ignore=more, keep=FLAGS)
     lacking = [name for name in needed[1:] if name not in table.signals]
     if lacking:
         message = f"{path.name} holds no numbers in {listing(lacking)}; download it again."

@@ -17,10 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from causewatch.data.datasets.base import Dataset, Recording
-from causewatch.data.datasets.checks import check_columns, check_order
+from causewatch.data.datasets.checks import check_columns, check_order, read_published
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import keep_where, label_events
-from causewatch.data.source import read_table
 from causewatch.data.table import NANOSECONDS, Note, TimeTable
 from causewatch.errors import TableError, listing
 
@@ -51,7 +50,7 @@ def load(paths: Sequence[Path]) -> Dataset:
     path = files[0]
     columns = check_columns(path, (TIME, *SIGNALS, LABELS), TITLE)
     more = [column for column in columns if column not in (TIME, *SIGNALS, LABELS)]
-    table = read_table(path, time=TIME, labels=LABELS, ignore=more)
+    table = read_published(path, time=TIME, labels=LABELS, ignore=more)
     lacking = [signal for signal in SIGNALS if signal not in table.signals]
     if lacking:
         message = f"{path.name} holds no numbers in {listing(lacking)}; download it again."

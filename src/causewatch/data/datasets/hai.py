@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
+from causewatch.data.datasets.checks import read_published
 from causewatch.data.datasets.files import compare_hashes, find_files, plain_name, read_columns
 from causewatch.data.datasets.hai_hashes import PUBLISHED
 from causewatch.data.datasets.shaping import keep_signals, label_events
 from causewatch.data.raw import file_name
-from causewatch.data.source import read_table
 from causewatch.data.table import Note, TimeTable
 from causewatch.errors import SettingError, TableError, listing
 
@@ -140,7 +140,12 @@ def _read(path: Path) -> tuple[TimeTable, dict[str, NDArray[np.bool_]]]:
             f"{listing(columns, 4)}."
         )
         raise TableError(message)
-    table = read_table(path, time=time, labels=plain.get("attack") or plain.get("label"))
+    table = read_published(
+        path,
+        time=time,
+        labels=plain.get("attack") or plain.get("label"),
+        keep=[column for column in columns if PROCESS.fullmatch(column)],
+    )
     processes = {
         found[1].upper(): table.values[:, place] == 1
         for place, signal in enumerate(table.signals)
@@ -165,7 +170,8 @@ def _separate_labels(
         message = f"{file_name(labels)} has no column label; found {listing(columns, 4)}."
         raise TableError(message)
     # Without their times, so that no row is moved or left out: both files have the same rows.
-    read = read_table(labels, ignore=[column for column in columns if column != marks])
+    ignore = [column for column in columns if column != marks]
+    read = read_published(labels, ignore=ignore, keep=[marks])
     rows, wanted = len(read), table.files[0].rows
     if rows != wanted or rows != len(table):
         message = (

@@ -20,10 +20,9 @@ import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
 from causewatch.data.datasets.causes import CauseEntry, causes_beside, known_signals
-from causewatch.data.datasets.checks import check_columns, check_order
+from causewatch.data.datasets.checks import check_columns, check_order, read_published
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import keep_where
-from causewatch.data.source import read_table
 from causewatch.data.table import NANOSECONDS, Note, TimeTable
 from causewatch.errors import TableError, listing, shorten
 
@@ -50,7 +49,7 @@ def load(paths: Sequence[Path]) -> Dataset:
     notes: list[Note] = []
     for path in files:
         check_columns(path, (TIME, LABELS), TITLE)
-        table = read_table(path, time=TIME, time_format=FORMAT, labels=LABELS)
+        table = read_published(path, time=TIME, time_format=FORMAT, labels=LABELS)
         notes += table.notes
         check_order(path.name, table)
         assert table.labels is not None

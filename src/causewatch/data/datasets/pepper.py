@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
+from causewatch.data.datasets.checks import read_published
 from causewatch.data.datasets.files import find_files, plain_name, read_columns
 from causewatch.data.datasets.shaping import keep_signals, label_events
 from causewatch.data.raw import file_name
-from causewatch.data.source import read_table
 from causewatch.data.table import Note, TimeTable
 from causewatch.errors import TableError, listing
 
@@ -141,7 +141,7 @@ def _read(path: Path, notes: list[Note]) -> TimeTable:
     if stamp is None:
         message = f"{name} has no column timestamp; the file as published has one."
         raise TableError(message)
-    table = read_table(path, time=stamp)
+    table = read_published(path, time=stamp)
     if table.clock == "elapsed":  # milliseconds since some start, read as seconds
         table = replace(table, time=table.time // 1000, interval=table.interval / 1000)
     if missing:

@@ -24,10 +24,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
-from causewatch.data.datasets.checks import check_columns, check_rows
+from causewatch.data.datasets.checks import check_columns, check_rows, read_published
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import label_events
-from causewatch.data.source import read_table
 from causewatch.data.table import Note, TimeTable
 from causewatch.errors import TableError, listing
 
@@ -95,10 +94,10 @@ def _read(path: Path) -> Recording:
     columns = check_columns(path, needed, "SKAB")
     more = [column for column in columns if column not in ("datetime", "anomaly", *SIGNALS)]
     if folder == NORMAL:
-        table = read_table(path, time="datetime", ignore=more)
+        table = read_published(path, time="datetime", ignore=more)
         name, what = number, ""
     else:
-        table = read_table(path, time="datetime", labels="anomaly", ignore=more)
+        table = read_published(path, time="datetime", labels="anomaly", ignore=more)
         name = f"{folder}-{number}"
         what = OTHER.get(number, WHAT[folder]) if folder == "other" else WHAT[folder]
     published = _published_rows(folder, number)

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
+from causewatch.data.datasets.checks import read_published
 from causewatch.data.datasets.files import find_files, is_spreadsheet, plain_name, read_columns
 from causewatch.data.datasets.shaping import (
     event_labels,
@@ -31,7 +32,6 @@ from causewatch.data.datasets.shaping import (
 )
 from causewatch.data.datasets.swat_attacks import attacks
 from causewatch.data.raw import file_name
-from causewatch.data.source import read_table
 from causewatch.data.table import Note, TimeTable, format_time
 from causewatch.errors import TableError, UnknownNameError, listing
 
@@ -134,7 +134,7 @@ def _read(path: Path) -> tuple[TimeTable, list[Note]]:
     name = file_name(path)
     if is_spreadsheet(path):  # as a whole, and slowly: not twice if it is as it should be
         try:
-            table = read_table(path, labels="Normal/Attack")
+            table = read_published(path, labels="Normal/Attack")
         except UnknownNameError:
             table = _read_text(path)
     else:
@@ -160,7 +160,7 @@ def _read_text(path: Path) -> TimeTable:
     _check_tags(columns, file_name(path))
     plain = {column.lower(): column for column in columns}
     labels = next((plain[label] for label in LABELS if label in plain), None)
-    return read_table(path, labels=labels)
+    return read_published(path, labels=labels)
 
 
 def _check_tags(columns: Sequence[str], name: str) -> None:

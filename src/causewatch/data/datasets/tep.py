@@ -33,8 +33,8 @@ from pathlib import Path
 import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
+from causewatch.data.datasets.checks import read_published
 from causewatch.data.datasets.files import find_files
-from causewatch.data.source import read_table
 from causewatch.data.table import NANOSECONDS, Note, TimeTable
 from causewatch.errors import TableError
 
@@ -131,7 +131,7 @@ def _read(name: str, path: Path) -> Recording:
     """One file; the number of its rows tells whether it is whole."""
     number, test = _number(name), name.endswith("_te")
     rows = TEST_ROWS if test else FAULT_ROWS if number else NORMAL_ROWS
-    raw = read_table(path)
+    raw = read_published(path)
     values = raw.values
     transposed = values.shape == (len(SIGNALS), rows)
     if transposed:

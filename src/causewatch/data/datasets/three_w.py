@@ -26,10 +26,9 @@ import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
 from causewatch.data.datasets.causes import CauseEntry, causes_beside, known_signals
-from causewatch.data.datasets.checks import check_columns, check_order
+from causewatch.data.datasets.checks import check_columns, check_order, read_published
 from causewatch.data.datasets.files import find_files, plain_name
 from causewatch.data.datasets.shaping import keep_signals, label_events
-from causewatch.data.source import read_table
 from causewatch.data.table import Note, TimeTable
 from causewatch.errors import TableError, listing
 
@@ -88,13 +87,13 @@ def _well(path: Path) -> str:
 def _read(path: Path, causes: Sequence[CauseEntry]) -> Recording:
     columns = check_columns(path, (TIME, LABELS, *SIGNALS), TITLE)
     more = [column for column in columns if column not in (TIME, LABELS, *SIGNALS)]
-    whole = read_table(path, time=TIME, ignore=more)
+    whole = read_published(path, time=TIME, ignore=more, keep=[LABELS])
     lacking = [name for name in (LABELS, *SIGNALS) if name not in whole.signals]
     if lacking:
         message = f"{path.name} holds no numbers in {listing(lacking)}; download it again."
         raise TableError(message)
     # Read again with labels that are no signal: a row with nothing but a label is an empty row.
-    table = read_table(path, time=TIME, labels=LABELS, ignore=more)
+    table = read_published(path, time=TIME, labels=LABELS, ignore=more)
     notes = tuple(note for note in table.notes if note.kind != "empty_columns")
     table = keep_signals(replace(table, notes=notes), SIGNALS)
     assert table.labels is not None

@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 
 from causewatch.data.datasets.base import Dataset, Recording
+from causewatch.data.datasets.checks import read_published
 from causewatch.data.datasets.files import find_files, plain_name, read_columns
 from causewatch.data.datasets.shaping import keep_rows, label_events
 from causewatch.data.raw import file_name
-from causewatch.data.source import read_table
 from causewatch.data.table import Note, TimeTable
 from causewatch.errors import TableError, listing
 
@@ -110,7 +110,7 @@ def _read(path: Path, name: str, notes: list[Note]) -> TimeTable:
     if label is None:
         message = f"{name} has no column Label; found {listing(columns, 4)}."
         raise TableError(message)
-    table = read_table(path, labels=label)
+    table = read_published(path, labels=label)
     if table.clock != "rows":
         lost = [column for column in columns if column not in (*table.signals, label)]
         text = f"Column {listing(lost, 1)} of {name} looks like times and was read as such."

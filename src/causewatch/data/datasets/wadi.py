@@ -29,6 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from causewatch.data.datasets.base import Dataset, Event, Recording
+from causewatch.data.datasets.checks import read_published
 from causewatch.data.datasets.files import find_files, plain_name, read_columns
 from causewatch.data.datasets.shaping import (
     event_labels,
@@ -38,7 +39,6 @@ from causewatch.data.datasets.shaping import (
     touches,
 )
 from causewatch.data.raw import file_name, hash_file
-from causewatch.data.source import read_table
 from causewatch.data.table import NANOSECONDS, Note, SourceFile, TimeTable
 from causewatch.data.times import TextTimes
 from causewatch.errors import TableError, listing
@@ -133,7 +133,7 @@ def _read_normal(path: Path) -> TimeTable:
     """The long file: its first date, 25 September, tells the reader that the month is first."""
     columns = read_columns(path)
     _check(columns, file_name(path))
-    table = read_table(path, ignore=[column for column in columns if column.lower() == "row"])
+    table = read_published(path, ignore=[column for column in columns if column.lower() == "row"])
     return _with_short_names(table)
 
 
@@ -171,7 +171,7 @@ def _read_attacked(path: Path) -> TimeTable:
     if len(frame) < 2:
         message = f"{name} has {len(frame)} usable rows, at least 2 are needed."
         raise TableError(message)
-    table = read_table(frame, time="time")
+    table = read_published(frame, time="time", keep=[c for c in frame.columns if LABEL.search(c)])
     notes = tuple(replace(n, text=n.text.replace("dataframe", name)) for n in table.notes)
     return _with_short_names(replace(table, files=(source,), notes=notes))
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import polars as pl
 
-from causewatch.data.dialect import BLANKS, Dialect
-from causewatch.data.records import collapse_blanks, count_cells
+from causewatch.data.csv_lines import cells_of
+from causewatch.data.dialect import Dialect
 
 __all__ = ["CsvCells", "cleaned"]
 
@@ -34,52 +31,15 @@ class CsvCells:
     def frame(self, data: bytes, names: Sequence[str]) -> tuple[pl.DataFrame, int]:
         """The columns `names` of whole lines.
 
-        Also how many lines were left out because they have too few or too many cells.
+        Also how many lines were left out because they make no sense.
         """
-        separator = self._dialect.separator
-        if separator == BLANKS:
-            data = collapse_blanks(data)
-        empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-        if not data:
-            return empty, 0
-        cells, blank, stops = count_cells(data, separator)
-        good = (cells == self._dialect.cells) & ~blank
-        bad = int(np.count_nonzero(~good & ~blank))
-        if not good.all():
-            starts = np.concatenate([[0], stops[:-1] + 1])
-            data = b"".join(data[a : b + 1] for a, b in zip(starts[good], stops[good], strict=True))
-        if not data:
-            return empty, bad
         place = {name: k for k, name in enumerate(self._names)}
         order = sorted({place[name] for name in names})
-        try:
-            frame = pl.read_csv(
-                io.BytesIO(data),
-                has_header=False,
-                columns=order,
-                separator=separator,
-                infer_schema=False,
-            )
-        except pl.exceptions.PolarsError:
-            frame = pl.DataFrame()
-        expected = int(good.sum())
-        if len(frame) != expected:
-            frame = self._one_by_one(data, order)
-            bad += expected - len(frame)
+        frame, bad = cells_of(
+            data, self._dialect.separator, self._dialect.cells, order, blank_rows=False
+        )
         frame.columns = [self._names[k] for k in order]
-        return frame.select(names), bad
-
-    def _one_by_one(self, data: bytes, order: Sequence[int]) -> pl.DataFrame:
-        """Lines among which some have misplaced quotation marks."""
-        kept = []
-        for line in data.decode().removesuffix("\n").split("\n"):
-            try:
-                cells = next(csv.reader([line], delimiter=self._dialect.separator, strict=True), [])
-            except csv.Error:
-                cells = []
-            if len(cells) == self._dialect.cells:
-                kept.append([cells[k] for k in order])
-        return pl.DataFrame(kept, schema={str(k): pl.String for k in order}, orient="row")
+        return frame.select(names), len(bad)
 
 
 def cleaned(data: bytes) -> tuple[bytes, int]:

@@ -1,8 +1,9 @@
 """A folder as a source: files that appear over time, each read to its end.
 
-Files are read in the order of their names, in which numbers count as numbers: ``part2`` comes
-before ``part10``. If the folder is followed, the last file is read while it is written, and a file
-with a later name means that the ones before it are finished.
+Files are read in order of time if all of them tell it; else, and if the folder is followed, in the
+order of their names, in which numbers count as numbers: ``part2`` comes before ``part10``. If it is
+followed, the last file is read while it is written, and a file with a later name means that the
+ones before it are finished.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from causewatch.data import Clock
+from causewatch.data import Clock, open_table
 from causewatch.data.raw import file_name
 from causewatch.errors import CausewatchError, SettingError, TableError
 from causewatch.streaming.source import Batch, Guarantee, Wanted, nothing
 from causewatch.streaming.sources.folder_names import FolderNames, shown
 from causewatch.streaming.sources.readers import LOOK, Reader, open_reader
+from causewatch.streaming.sources.tables import matching
 
 __all__ = ["FolderSource"]
 
@@ -80,7 +82,8 @@ class FolderSource:
         self._growing = False  # whether it may still be written to
         self._last_look = False  # whether a later file was there before the last look at it
         self._given = False  # whether rows of it were given out
-        self._names = FolderNames(self._path, self._every, self._now)
+        first = None if self._follow or self._wanted.counted else self._first_time
+        self._names = FolderNames(self._path, self._every, self._now, first)
         self._tried: tuple[str, int, int] | None = None  # what could not be read yet
         self._clock: str | None = None
         self._example = b""  # first lines of the last text
@@ -232,6 +235,26 @@ class FolderSource:
         self._pass(name)
         self._reader, self._growing = reader, not finished
         return True
+
+    def _first_time(self, name: str) -> int | None:
+        """When the first row of a file was; None if it does not tell, or is one without header."""
+        said = self._wanted.reading
+        try:
+            table = open_table(
+                self._path / name,
+                time=said.time,
+                time_format=said.time_format,
+                keep=self._wanted.columns,
+                separator=said.separator,
+                decimal=said.decimal,
+                usual=self._wanted.usual,
+            )
+            first = next(table.chunks(), None)
+        except CausewatchError:
+            return None
+        if first is None or table.clock not in ("naive", "utc"):
+            return None
+        return int(first.time[0]) if matching(table.signals, self._wanted) else None
 
     def _opened(self, name: str, finished: bool) -> Reader:
         """A file, at the place where an earlier run stopped in it."""

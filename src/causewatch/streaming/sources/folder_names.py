@@ -11,6 +11,7 @@ from pathlib import Path
 
 from causewatch.data.files import unreadable
 from causewatch.data.raw import file_name
+from causewatch.errors import listing
 
 __all__ = ["FolderNames", "natural", "shown"]
 
@@ -48,6 +49,9 @@ class FolderNames:
         Seconds between two looks at it.
     now
         The time in seconds.
+    first
+        Gives the first time in a file, or None if it does not tell. Where all files do, this is
+        their order; else, and if not given, it is that of their names.
 
     Attributes
     ----------
@@ -57,8 +61,16 @@ class FolderNames:
         Files that came after one with a later name had been begun.
     """
 
-    def __init__(self, path: Path, every: float, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        every: float,
+        now: Callable[[], float],
+        first: Callable[[str], int | None] | None = None,
+    ) -> None:
         self._path = path
+        self._first = first
+        self._times: dict[str, int] | None = None  # of files in order of time, at the first look
         self._every = every
         self._now = now
         self._present: str | None = None
@@ -76,17 +88,39 @@ class FolderNames:
         found = self._list()
         if found is None:
             return
-        here = None if self._present is None else natural(self._present)
-        after = found if here is None else {name for name in found if natural(name) > here}
+        here = None if self._present is None else self._key(self._present)
+        after = found if here is None else {name for name in found if self._key(name) > here}
+        after -= self._seen
         if self._present in self.waiting and self._present in found:
             after.add(self._present)
-        self.waiting = sorted(after, key=natural)
-        for name in sorted(found - self._seen - after, key=natural):
+        self.waiting = sorted(after, key=self._key)
+        for name in sorted(found - self._seen - after, key=self._key):
             self.late += 1
             self._seen.add(name)
             text = "%s came too late, after %s had been begun, and is not read."
             log.warning(text, shown(name), shown(self._present or ""))
         self._seen &= found | {self._present or ""}
+
+    def _first_times(self, names: set[str]) -> dict[str, int]:
+        """When files begin, if all of them tell; said if they are not in order of their names."""
+        if self._first is None or len(names) < 2:
+            return {}
+        times: dict[str, int] = {}
+        for name in names:
+            first = self._first(name)
+            if first is None:
+                return {}
+            times[name] = first
+        order = sorted(names, key=lambda name: (times[name], natural(name)))
+        if order != sorted(names, key=natural):
+            text = "The files of %s are read in order of time, not of their names: %s."
+            log.info(text, file_name(self._path), listing(map(shown, order)))
+        return times
+
+    def _key(self, name: str) -> tuple[float, tuple[tuple[str | int, ...], str]]:
+        """By which files are sorted; one that comes after the first look is the last."""
+        times = self._times or {}
+        return times.get(name, math.inf), natural(name)
 
     def begin(self, name: str) -> None:
         """A file is read now, or passed over."""
@@ -106,15 +140,15 @@ class FolderNames:
 
     def remembered(self) -> list[str]:
         """The files up to the present one, for a position: the last of them."""
-        return sorted(self._seen, key=natural)[-REMEMBERED:]
+        return sorted(self._seen, key=self._key)[-REMEMBERED:]
 
     def recall(self, names: Sequence[str]) -> None:
         """What was `remembered` in an earlier run."""
         self._seen |= set(names)
         if len(names) >= REMEMBERED:
             # There may have been more before; whether one of those is new cannot be told.
-            oldest = natural(names[0])
-            self._seen |= {name for name in self._list() or () if natural(name) < oldest}
+            oldest = self._key(names[0])
+            self._seen |= {name for name in self._list() or () if self._key(name) < oldest}
 
     def _list(self) -> set[str] | None:
         try:
@@ -132,4 +166,6 @@ class FolderNames:
             self._away = True
             return None
         self._away = False
+        if self._times is None:
+            self._times = self._first_times(found)
         return found

@@ -108,6 +108,8 @@ class TableReader:
             time=said.time,
             time_format=said.time_format,
             ignore=said.ignore,
+            # What a tag or signal of the model is called like is no label, whatever it looks like.
+            keep=(*wanted.columns, *wanted.tags.tags),
             separator=said.separator,
             decimal=said.decimal,
             usual=wanted.usual,

@@ -255,7 +255,9 @@ def test_extract_of_attacks_only(pair: tuple[Path, Path], tmp_path: Path) -> Non
 def test_truncated_file(pair: tuple[Path, Path]) -> None:
     content = pair[1].read_bytes()
     pair[1].write_bytes(content[: len(content) // 2])
-    with pytest.raises(TableError, match=r"SWaT_Dataset_Attack_v0\.csv, line \d+, has \d+ cells"):
+    with pytest.raises(
+        TableError, match=r"SWaT_Dataset_Attack_v0\.csv that make no sense.*cut short"
+    ):
         load_dataset("swat", *pair)
 
 

@@ -200,7 +200,7 @@ def test_header_not_found(first: Path) -> None:
 def test_truncated_file(first: Path) -> None:
     path = first / "WADI_14days.csv"
     path.write_text(path.read_text()[:-80])
-    with pytest.raises(TableError, match=r"WADI_14days\.csv, line \d+, has \d+ cells"):
+    with pytest.raises(TableError, match=r"WADI_14days\.csv that make no sense.*cut short"):
         load_dataset("wadi", first)
 
 
