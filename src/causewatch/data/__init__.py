@@ -2,7 +2,7 @@
 
 from causewatch.data.derived import Derived, NormalRows, Without
 from causewatch.data.numbers import number, numbers
-from causewatch.data.source import TableOptions, open_table, read_table, replay
+from causewatch.data.source import TableOptions, in_memory, open_table, read_table, replay
 from causewatch.data.spans import (
     Span,
     format_duration,
@@ -41,6 +41,7 @@ __all__ = [
     "format_moment",
     "format_tick",
     "format_time",
+    "in_memory",
     "lasting",
     "number",
     "numbers",

@@ -20,7 +20,7 @@ from causewatch.data.planning import Options, plan_tables
 from causewatch.data.raw import RawTable, clean_name, file_name
 from causewatch.data.reader import Piece
 from causewatch.data.spans import Span, parse_span
-from causewatch.data.table import NANOSECONDS, Sample, TimeTable
+from causewatch.data.table import NANOSECONDS, Sample, TableSource, TimeTable
 from causewatch.data.writing import Writing
 from causewatch.errors import SettingError, TableError, UnknownNameError
 
@@ -123,23 +123,26 @@ def open_table(
 
 def read_table(source: Any, **options: Unpack[TableOptions]) -> TimeTable:
     """Read a whole table into memory; parameters as for :func:`open_table`."""
-    opened = open_table(source, **options)
-    if isinstance(opened, TimeTable):
-        return opened
-    chunks = list(opened.chunks())
-    whole = Piece.join([Piece.of(chunk) for chunk in chunks])
+    return in_memory(open_table(source, **options))
+
+
+def in_memory(source: TableSource) -> TimeTable:
+    """All rows of an opened table."""
+    if isinstance(source, TimeTable):
+        return source
+    whole = Piece.join([Piece.of(chunk) for chunk in source.chunks()])
     return TimeTable(
-        signals=tuple(opened.signals),
+        signals=tuple(source.signals),
         values=whole.values,
         time=whole.time,
         starts=np.flatnonzero(whole.start),
-        interval=opened.interval,
-        clock=opened.clock,
+        interval=source.interval,
+        clock=source.clock,
         labels=whole.labels,
-        file_rows=whole.moved(opened.rows),
-        files=opened.files,
-        notes=opened.notes,
-        writing=opened.writing,
+        file_rows=whole.moved(source.rows) if isinstance(source, OpenedTable) else whole.row,
+        files=source.files,
+        notes=source.notes,
+        writing=source.writing,
     )
 
 

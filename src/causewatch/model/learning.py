@@ -28,10 +28,10 @@ from causewatch.data import (
     TableSource,
     Without,
     format_tick,
+    in_memory,
     open_together,
     parse_duration,
     parse_span,
-    read_table,
 )
 from causewatch.detectors import DetectorSettings, GuardRanges, habits_of, published_limits
 from causewatch.detectors.equations import LEAST_SPREAD
@@ -207,7 +207,7 @@ def learn(
     if writing is not None and second is not None and second.writing is not None:
         writing = replace(writing, guessed=writing.guessed and second.writing.guessed)
 
-    table = read_table(source) if preset == "paper" else None
+    table = in_memory(source) if preset == "paper" else None
     source = source if table is None else table
     survey, sample = survey_of(source, tell)
     # The times of several files that each count from zero do not tell them apart.
