@@ -23,14 +23,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 HealthState = Literal[
-    "ok", "missing", "stale", "frozen", "out_of_range", "unlike", "rate_wrong", "silent"
-]
+    "ok", "missing", "stale", "frozen", "out_of_range", "unlike", "rate_wrong", "not_judged",
+    "silent",
+]  # fmt: skip
 
 STATES: tuple[HealthState, ...] = (
-    "ok", "unlike", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "silent",
+    "ok", "unlike", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "not_judged",
+    "silent",
 )  # fmt: skip
 """By number; of several that hold for a signal at once the last is its state."""
-OK, UNLIKE, OUT_OF_RANGE, FROZEN, STALE, MISSING, RATE_WRONG, SILENT = range(len(STATES))
+OK, UNLIKE, OUT_OF_RANGE, FROZEN, STALE, MISSING = range(6)
 
 UNLIKE_STATE: HealthState = "unlike"
 """The signal is no longer as learnt; people accept that, or learn a new model."""
@@ -320,6 +322,8 @@ class HealthWatch:
         """
         relative = pace / self._usual_pace
         now = self._now.get(STREAM)
+        if now is not None and now.state == "not_judged":  # what is worse comes first
+            return []
         wrong = now is not None and now.state == "rate_wrong"
         bound = RATE_BACK if wrong else RATE
         if (relative > bound or relative * bound < 1.0) == wrong:
@@ -336,17 +340,31 @@ class HealthWatch:
 
     def silent(self, time: int, detail: str) -> list[HealthChange]:
         """Say that no rows come at all; the next tick takes that back."""
+        return self._blind("silent", time, detail)
+
+    def not_judged(self, time: int, detail: str) -> list[HealthChange]:
+        """Say that rows come and are not judged, until `judged`."""
+        return self._blind("not_judged", time, detail)
+
+    def judged(self, time: int) -> list[HealthChange]:
+        """Say that the rows that come are judged again."""
+        return self._over("not_judged", time, "Rows are judged again.")
+
+    def _blind(self, state: HealthState, time: int, detail: str) -> list[HealthChange]:
         before = self._now.get(STREAM)
-        if before is not None and before.state == "silent":
+        if before is not None and before.state == state:
             return []
-        found = SignalHealth(STREAM, "silent", time, detail)
+        found = SignalHealth(STREAM, state, time, detail)
         return [self._record("ok" if before is None else before.state, found)]
 
     def _heard(self, time: int) -> list[HealthChange]:
         """Rows come; gives what changes by that."""
-        if STREAM not in self._now or self._now[STREAM].state != "silent":
+        return self._over("silent", time, "Rows come again.")
+
+    def _over(self, state: HealthState, time: int, detail: str) -> list[HealthChange]:
+        if STREAM not in self._now or self._now[STREAM].state != state:
             return []
-        return [self._record("silent", SignalHealth(STREAM, "ok", time, "Rows come again."))]
+        return [self._record(state, SignalHealth(STREAM, "ok", time, detail))]
 
     def _column(self, signal: str) -> int:
         if signal not in self._index:

@@ -202,6 +202,22 @@ class Monitor:
         self._health.silent(at, detail)
         return self._policy.alert(at, STREAM, "silent", at + round(lasted * NANOSECONDS))
 
+    def not_judged(self, detail: str, time: int | None = None) -> AlarmEvents:
+        """Rows come and are not judged: raises an alarm until `judged_again`.
+
+        Only whoever feeds a monitor knows about the rows that never reach it, so whoever does must
+        notice. Parameters as for `silent`.
+        """
+        at = self._time if self._time is not None else time or 0
+        self._health.not_judged(at, detail)
+        return self._policy.alert(at, STREAM, "not_judged", at)
+
+    def judged_again(self) -> None:
+        """Rows are judged again; the alarm is cleared after some more ticks, as any other."""
+        at = self._time or 0
+        changes = self._health.judged(at)
+        self._policy.health(at, {c.now.signal: _problem(c.now) for c in changes})
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The model's signals, then the guarded ones: what a row may hold."""

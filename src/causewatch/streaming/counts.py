@@ -80,6 +80,16 @@ class Counts:
         return {name: one.problem for one in active if one.kind == "health" for name in one.signals}
 
     @property
+    def dropped(self) -> tuple[int, int]:
+        """Rows that were there and were dropped: by the monitor, and by the source before it.
+
+        A source of messages or values does not know how many rows it has left out.
+        """
+        problems = self._monitor.problems
+        late = sum(problems.get(kind, 0) - self._before.get(kind, 0) for kind in DROPPED)
+        return late, getattr(self._source, "dropped", 0)
+
+    @property
     def problems(self) -> dict[str, int]:
         """What was wrong with rows in this run, by kind."""
         found = {

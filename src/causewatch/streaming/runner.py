@@ -17,16 +17,19 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from causewatch.data import Clock
 from causewatch.data.table import NANOSECONDS
 from causewatch.errors import StreamError, listing
 from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.alarms import Event
+from causewatch.monitor.health import STREAM
 from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
-from causewatch.streaming.dropping import Dropping
 from causewatch.streaming.feeding import take
+from causewatch.streaming.liveness import Liveness
 from causewatch.streaming.reports import Reports
 from causewatch.streaming.requests import answer
 from causewatch.streaming.scores import ScoreFile
@@ -126,8 +129,15 @@ class Watch:
         self.last: Tick | None = None
         self.views = tuple(views)
         self.couriers = tuple(Courier(sink, store) for sink in sinks)
+        before = monitor.health.get(STREAM)
+        self.liveness = Liveness(
+            monitor.model.preprocessing.every / monitor.model.interval,
+            monitor.model.preprocessing.max_lag + 1,
+            blind=before is not None and before.state == "not_judged",
+            now=now,
+        )
         self._standing = Standing(
-            name, monitor, source, self.counts, self.couriers, observers, wall
+            name, monitor, source, self.counts, self.liveness, self.couriers, observers, wall
         )
         self.stop = False  # whether it is to end; may be set in any thread, or by a signal handler
         self.trouble = ""  # why the store takes nothing, while it does not
@@ -140,7 +150,6 @@ class Watch:
         self._reports = reports
         self._retention = retention or Retention() if keep else IN_MEMORY
         self._silence = silence or Silence()
-        self._dropping = Dropping()
         self._now, self._wall = now, wall
         # Until there is a tick, what people do happens at the last one of the earlier run.
         self._time = int(saved.monitor["time"] or 0) if saved is not None else 0
@@ -189,13 +198,15 @@ class Watch:
         try:
             while not self.stop and not ended:
                 began = self._now()
+                dropped = self.counts.dropped[1]
                 batch = self.source.poll(WAIT)
                 ended = self.source.ended
-                if len(batch):
+                dropped = self.counts.dropped[1] - dropped
+                if len(batch) or dropped:
                     self._silence.heard()
                 elif self._silence.waited(self._now() - began) and not ended:
                     self._say_that_it_is_silent()
-                self._take(batch)
+                self._take(batch, dropped)
             if ended and not self._keep:
                 # With a state the source may be gone on with later, and the open tick with it.
                 tick = self.monitor.flush()
@@ -281,12 +292,17 @@ class Watch:
 
     # Rows
 
-    def _take(self, batch: Batch) -> None:
+    def _take(self, batch: Batch, dropped: int) -> None:
+        """Take in a batch; the source has dropped rows that would have come with it."""
         rows = len(batch)
+        if dropped:
+            self._came(dropped)
         if rows:
             self._whole, self._behind = False, True
-            for tick in take(self.monitor, self.source, batch):
+            for tick in take(self.monitor, self.source, batch, self._came):
                 self._judged(tick)
+            if self.liveness.blind:
+                self._say_that_rows_are_not_judged()
             self._whole = True
             self.counts.rows += rows
             if not self._known and (self.counts.rows >= ENOUGH or self.source.ended):
@@ -305,8 +321,6 @@ class Watch:
             self._save()
         if now - self._said_at >= STATUS_EVERY:
             self._said_at = now
-            if useless := self._dropping.look(self.counts.rows, self.counts.problems):
-                log.warning("%s: %s", self.source.name, useless)
             self._standing.tell(self.last, self.trouble)
         for view in self.views:
             view.look(self)
@@ -319,12 +333,33 @@ class Watch:
         for event, alarm in self.monitor.silent(detail, self._time, self._silence.lasted):
             self._note(event, alarm)
 
+    def _came(self, rows: int) -> None:
+        """Rows have come; say so if they are not judged."""
+        blind = self.liveness.blind
+        self.liveness.came(rows, sum(self.counts.dropped), lambda: self.counts.problems)
+        if self.liveness.blind and not blind:
+            log.warning("%s", self._say_that_rows_are_not_judged())
+
+    def _say_that_rows_are_not_judged(self) -> str:
+        """Rows come and are of no use: an alarm, if there is none about it yet; gives why."""
+        if self.last is None and self._time == 0:
+            self._time = _clock_time(self._wall(), self.monitor.clock)
+        detail = self.liveness.sentence(self.source.name, self.counts.problems, self._wall())
+        for event, alarm in self.monitor.not_judged(detail, self._time):
+            self._note(event, alarm)
+        return detail
+
     def _judged(self, tick: Tick) -> None:
         """A tick is complete."""
         self.last = tick
         if tick.time is not None:
             self._time = tick.time
         self.counts.tick(tick)
+        blind = self.liveness.blind
+        empty = tick.score is None and bool(np.isnan(tick.values.array).all())
+        self.liveness.tick(tick.score is not None, empty)
+        if blind and not self.liveness.blind:
+            self.monitor.judged_again()
         for view in self.views:
             view.tick(self, tick)
         if self._scores is not None:

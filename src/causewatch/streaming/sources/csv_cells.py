@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from causewatch.data.dialect import BLANKS, Dialect
+from causewatch.data.raw import clean_name
 from causewatch.data.records import collapse_blanks, count_cells
 
 __all__ = ["CsvCells", "cleaned"]
@@ -68,6 +69,12 @@ class CsvCells:
             bad += expected - len(frame)
         frame.columns = [self._names[k] for k in order]
         return frame.select(names), bad
+
+    def names_in(self, line: bytes) -> tuple[str, ...]:
+        """The cells of a line, as names of columns."""
+        text, separator = line.decode("utf-8", "replace").strip(), self._dialect.separator
+        cells = text.split() if separator == BLANKS else text.split(separator)
+        return tuple(clean_name(cell.strip().strip('"')) for cell in cells)
 
     def _one_by_one(self, data: bytes, order: Sequence[int]) -> pl.DataFrame:
         """Lines among which some have misplaced quotation marks."""
