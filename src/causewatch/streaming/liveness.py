@@ -23,9 +23,10 @@ __all__ = ["Liveness"]
 
 ROWS, TICKS = 60, 6
 """Rows, and ticks, over which the share is averaged."""
-BLIND, SEEING = 1 / 3, 1 / 4
+BLIND, SEEING = 1 / 3, 1 / 6
 """Share of rows of no use from which on the watch is blind, and below which it sees again. Of two
-senders one of which is always late, half of all rows are of no use."""
+senders one of which is always late, half of all rows are of no use. What is between them is more
+than the rows of a tick that is still open can make."""
 MOST = 1 / 2
 """The share is cut here, so that the watch sees again about as soon as it has gone blind."""
 

@@ -269,6 +269,18 @@ def test_the_first_ticks_of_a_stretch_count_neither_way() -> None:
     assert liveness.blind
 
 
+@pytest.mark.parametrize("rows_per_tick", [1, 10, 100])
+def test_it_sees_again_for_good(rows_per_tick: int) -> None:
+    liveness, blind = Liveness(float(rows_per_tick), 3, blind=True), []
+    for _ in range(100 * rows_per_tick):
+        liveness.came(1, 0, nothing_wrong)
+        blind.append(liveness.blind)
+        if liveness.rows % rows_per_tick == 0:
+            liveness.tick(True)
+    assert blind == sorted(blind, reverse=True)
+    assert 40 < sum(blind) <= max(80, 8 * rows_per_tick)
+
+
 def test_it_depends_on_the_rows_alone() -> None:
     def share(pieces: int) -> float:
         liveness, dropped = Liveness(1.0, 3), 0
