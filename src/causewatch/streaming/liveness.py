@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from causewatch.streaming.counts import NO_ROWS
+
 __all__ = ["Liveness"]
 
 ROWS, TICKS = 60, 6
@@ -37,6 +39,9 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "late_rows": "{} are late, that is older than rows that came before them",
         "odd_times": "{} have a time far from all others",
         "duplicate_times": "{} have the time of the row before: the clock stands still",
+        "unknown_tags": "{} are values of tags that nobody knows",
+        "late_values": "{} are values that come too late for their row",
+        "duplicates": "{} were there before",
         "gaps": "{} come after a gap, and what is between gaps is too short to be judged",
     }
 )
@@ -140,11 +145,13 @@ class Liveness:
     def sentence(self, source: str, problems: Mapping[str, int], wall: float) -> str:
         """Why rows are not judged; `wall` is the present time in seconds since 1970."""
         rows, before = self._well
-        worse = {kind: problems.get(kind, 0) - before.get(kind, 0) for kind in REASONS}
+        kinds = (*REASONS, *NO_ROWS)
+        worse = {kind: problems.get(kind, 0) - before.get(kind, 0) for kind in kinds}
         worst = max(worse, key=lambda kind: worse[kind])
         count = self.rows - rows
         if 4 * worse[worst] >= count:
-            why = REASONS[worst].format(f"{worse[worst]:,} of the last {count:,}")
+            other = f"{{}} cannot be used ({worst.replace('_', ' ')})"
+            why = REASONS.get(worst, other).format(f"{worse[worst]:,} of the last {count:,}")
         else:
             why = UNSCORED if self._unscored > self._warm_up else SLOW
         since = ""

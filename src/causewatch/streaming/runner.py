@@ -150,6 +150,8 @@ class Watch:
         self._reports = reports
         self._retention = retention or Retention() if keep else IN_MEMORY
         self._silence = silence or Silence()
+        self._left_out = 0  # messages that the source had left out when the last row came
+        self._no_rows = False  # whether none of those that came since could be used
         self._now, self._wall = now, wall
         # Until there is a tick, what people do happens at the last one of the earlier run.
         self._time = int(saved.monitor["time"] or 0) if saved is not None else 0
@@ -198,12 +200,13 @@ class Watch:
         try:
             while not self.stop and not ended:
                 began = self._now()
-                dropped = self.counts.dropped[1]
+                dropped = self.counts.dropped_before
                 batch = self.source.poll(WAIT)
                 ended = self.source.ended
-                dropped = self.counts.dropped[1] - dropped
+                dropped = self.counts.dropped_before - dropped
                 if len(batch) or dropped:
                     self._silence.heard()
+                    self._left_out, self._no_rows = self.counts.left_out, False
                 elif self._silence.waited(self._now() - began) and not ended:
                     self._say_that_it_is_silent()
                 self._take(batch, dropped)
@@ -327,6 +330,13 @@ class Watch:
 
     def _say_that_it_is_silent(self) -> None:
         """No rows come, though some should: an alarm, if there is none about it yet."""
+        messages, self._left_out = self.counts.left_out - self._left_out, self.counts.left_out
+        if messages:
+            self.counts.made_no_row(messages)
+            self._came(messages)
+            self._no_rows = self.liveness.blind
+        if self._no_rows:  # it is not silent: messages came, and the alarm says what about them
+            return
         if self.last is None and self._time == 0:  # never a row: what would its time be now?
             self._time = _clock_time(self._wall(), self.monitor.clock)
         detail = self._silence.sentence(self.source.name, self.source.status, self._wall())
@@ -336,7 +346,7 @@ class Watch:
     def _came(self, rows: int) -> None:
         """Rows have come; say so if they are not judged."""
         blind = self.liveness.blind
-        self.liveness.came(rows, sum(self.counts.dropped), lambda: self.counts.problems)
+        self.liveness.came(rows, self.counts.dropped, lambda: self.counts.problems)
         if self.liveness.blind and not blind:
             log.warning("%s", self._say_that_rows_are_not_judged())
 

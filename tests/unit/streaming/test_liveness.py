@@ -356,3 +356,51 @@ def test_probes_and_metrics(model: NormalModel) -> None:
     assert 90 <= int(judged[1]) < 100
     assert "causewatch_judged_age_seconds 0.0" in during[1]
     assert "causewatch_judging 1.0" in after[1]
+
+
+class Foreign(MemorySource):
+    """Gives its rows, then messages that make none, ten in each second of waiting."""
+
+    status = "connected"
+
+    def __init__(self, model: NormalModel, clock: FakeClock, kind: str, seconds: int) -> None:
+        self.later = [dict(zip("abcd", row, strict=True)) for row in normal(400).tolist()]
+        times = [START + timedelta(seconds=k) for k in range(100)]
+        super().__init__(model.signals, self.later[:100], times, endless=True)
+        self.clock_now, self.kind, self.left, self.count = clock, kind, seconds, 0
+
+    @property
+    def problems(self) -> Mapping[str, int]:  # type: ignore[override]
+        return {self.kind: self.count}
+
+    def poll(self, wait: float) -> Any:
+        batch = super().poll(0.0)
+        if not len(batch) and self.left:
+            self.clock_now.sleep(1.0)
+            self.count += 10 if self.left > 30 else 0
+            self.left -= 1
+            if not self.left:
+                times = [START + timedelta(seconds=k) for k in range(100, 400)]
+                self.add(self.later[100:], times)
+                self.finish()
+        return batch
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("unknown_tags", "are values of tags that nobody knows"),
+        ("not_json", "cannot be used (not json)"),
+        ("reconnects", ""),
+    ],
+)
+def test_messages_that_make_no_row(model: NormalModel, kind: str, why: str) -> None:
+    clock, store = FakeClock(), MemoryStore()
+    source = Foreign(model, clock, kind, 120)
+    monitor = Monitor(model, describe=describe)
+    Watch(monitor, source, store, silence=Silence(60.0), now=clock).run()
+    events = list(store.events())
+    store.close()
+    assert why in events[0]["headline"]
+    problem = "not_judged" if why else "silent"
+    assert about_rows(events) == [("raised", problem), ("cleared", problem)]
