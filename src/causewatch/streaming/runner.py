@@ -60,6 +60,8 @@ ANSWER_EVERY = 0.2
 """Seconds between two looks for what people ask when that is all there is to do."""
 NAP = 0.05
 """Seconds for which a pause does not notice that the watch is to end."""
+MOST_UNWRITTEN = 1_000_000
+"""Bytes of scores that may wait for room; a checkpoint holds them. With more, watching waits."""
 FORGET_PARTS = 20
 """Parts in which history is forgotten at a time; the rest waits for the next time."""
 ENOUGH = 20
@@ -159,6 +161,7 @@ class Watch:
         self._whole = True  # whether every row polled has gone through the monitor
         self._behind = False  # whether rows have been taken since the last checkpoint
         self._known = False  # whether it was said which signals the source does not have
+        self._scores_away = ""  # why scores cannot be written, while they cannot
         self._score_bytes = 0  # of the file of scores that belong to the state
         self._cost = 0.0  # seconds that the last checkpoint took
         self.started = self._saved_at = self._looked_at = self._said_at = self._forgot_at = now()
@@ -217,7 +220,8 @@ class Watch:
                     self._judged(one)
             self._look_for_requests()
             self._save()
-            self._flush_scores()
+            # What a state holds can be written by the run that goes on with it.
+            self._flush_scores(wait=not (self._keep and self.stop))
             if ended and stay is not None:
                 self.ended = True
                 stay()
@@ -232,7 +236,7 @@ class Watch:
             self._look_for_requests()
             if self._told:
                 self._save()
-            self._standing.tell(self.last, self.trouble)
+            self._standing.tell(self.last, self.trouble, self._scores_away)
             for view in self.views:
                 view.look(self)
 
@@ -261,7 +265,8 @@ class Watch:
             if self._keep:
                 self._save()  # what is begun from now on belongs to this state
             if self._scores is not None:
-                self._scores.begin(*written)
+                goes_on = saved is not None and written[0] is not None
+                self._scores.begin(*written, saved.unwritten if saved and goes_on else "")
             for courier in self.couriers:
                 courier.start()
             self._store.expect([courier.sink.name for courier in self.couriers])
@@ -286,12 +291,20 @@ class Watch:
         """Close everything, whatever becomes of the rest."""
         with ExitStack() as last_first:
             if self._scores is not None:
-                last_first.callback(self._scores.close)
+                last_first.callback(self._close_scores)
             if self._reports is not None:
                 last_first.callback(self._reports.close)
             last_first.callback(lambda: self._standing.observe(self.status()))
             last_first.callback(stop_all, self.couriers, PATIENCE if self._whole else 0.0)
             last_first.callback(self.source.close)
+
+    def _close_scores(self) -> None:
+        assert self._scores is not None
+        try:
+            self._scores.close()
+        except StreamError:
+            if not (self._keep and self._scores_away):  # else the state holds them
+                raise
 
     # Rows
 
@@ -324,7 +337,7 @@ class Watch:
             self._save()
         if now - self._said_at >= STATUS_EVERY:
             self._said_at = now
-            self._standing.tell(self.last, self.trouble)
+            self._standing.tell(self.last, self.trouble, self._scores_away)
         for view in self.views:
             view.look(self)
 
@@ -479,7 +492,7 @@ class Watch:
                 if not self.trouble:
                     log.warning("%s Watching waits until it can be written to.", error)
                 self.trouble = str(error)
-                self._standing.tell(self.last, self.trouble)
+                self._standing.tell(self.last, self.trouble, self._scores_away)
                 for view in self.views:
                     view.look(self)
                 self._pause(backoff.next())
@@ -489,12 +502,32 @@ class Watch:
                 self.trouble = ""
                 return done
 
-    def _flush_scores(self, settle: bool = False) -> int:
-        """Write scores, if any are wanted; gives the size of their file. See `ScoreFile.flush`."""
+    def _flush_scores(self, settle: bool = False, wait: bool = False) -> int:
+        """Write scores, if any are wanted; gives the size of their file. See `ScoreFile.flush`.
+
+        Where that cannot be done they wait, up to `MOST_UNWRITTEN`, and watching goes on; `wait`
+        until it can.
+        """
         scores = self._scores
         if scores is None or not scores.begun:
             return self._score_bytes
-        return self._insist(str(scores.path), partial(scores.flush, settle))
+        flush = partial(scores.flush, settle)
+        if wait or len(scores.unwritten) > MOST_UNWRITTEN:
+            size = self._insist(str(scores.path), flush)
+            self._scores_away = ""
+            return size
+        try:
+            size = flush()
+        except StreamError as error:
+            if not self._scores_away:
+                log.warning("%s Watching goes on; they are written as soon as that can be.", error)
+                self._scores_away = str(error)
+                self._standing.tell(self.last, self.trouble, self._scores_away)
+            return scores.settled()
+        if self._scores_away:
+            log.warning("%s can be written to again.", scores.path)
+            self._scores_away = ""
+        return size
 
     def _checkpoint(self) -> Checkpoint:
         outputs = {}
@@ -507,13 +540,14 @@ class Watch:
             settings=asdict(self.monitor.settings),
             source={"name": self.source.name, "position": self.source.position()},
             outputs=outputs,
+            unwritten="" if self._scores is None else self._scores.unwritten,
             counts={"rows": self.counts.rows_before + self.counts.rows},
             saved_at=self._wall(),
         )
 
     def status(self) -> Status:
         """How the watch stands."""
-        return self._standing.status(self.last, self.trouble)
+        return self._standing.status(self.last, self.trouble, self._scores_away)
 
 
 def _clock_time(wall: float, clock: Clock) -> int:

@@ -100,7 +100,8 @@ class Status:
     source
         How the source stands, in words.
     blind
-        Why the rows that come are not judged, in a sentence; empty while they are.
+        Why the rows that come are not judged, in a sentence; empty while they are. While a store
+        takes nothing, none are taken either.
     came, judged
         Rows that came in this run, also those that were dropped; and how many of them ended in a
         judged tick.

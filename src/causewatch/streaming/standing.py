@@ -50,8 +50,11 @@ class Standing:
         self._liveness = liveness
         self._couriers, self._observers, self._wall = couriers, observers, wall
 
-    def status(self, last: Tick | None, trouble: str) -> Status:
-        """How it stands after the `last` tick; `trouble` is why nothing can be written."""
+    def status(self, last: Tick | None, trouble: str, away: str = "") -> Status:
+        """How it stands after the `last` tick.
+
+        `trouble` is why nothing can be written, and `away` why scores cannot.
+        """
         clock = self._monitor.clock
         time = None if last is None else last.time
         stream = self._monitor.health.get(STREAM)
@@ -66,8 +69,8 @@ class Standing:
             lag=self._lag(time),
             signals={} if last is None or last.score is None else dict(last.signals),
             problems=self._counts.problems,
-            source=trouble or self._source.status,
-            blind=stream.detail if stream and stream.state == "not_judged" else "",
+            source=trouble or "; ".join(filter(None, (self._source.status, away))),
+            blind=trouble or (stream.detail if stream and stream.state == "not_judged" else ""),
             came=self._liveness.rows,
             judged=self._liveness.judged,
             judged_age=self._liveness.age,
@@ -81,10 +84,10 @@ class Standing:
             return None
         return self._wall() - time / 1e9
 
-    def tell(self, last: Tick | None, trouble: str) -> None:
+    def tell(self, last: Tick | None, trouble: str, away: str = "") -> None:
         """Tell everybody, if there is anybody."""
         if self._observers or self._couriers:
-            status = self.status(last, trouble)
+            status = self.status(last, trouble, away)
             for courier in self._couriers:
                 courier.tell(status)
             self.observe(status)

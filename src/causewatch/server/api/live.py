@@ -51,7 +51,8 @@ def router(served: Served) -> APIRouter:
         if age > LIMIT:
             said = f"The watch gave its last sign of life {age:.0f} s ago."
             return JSONResponse({"ok": False, "text": said}, 503)
-        if _stream_state(feed.status) == "not_judged" and not feed.status["ended"]:
+        blind = feed.status["trouble"] or _stream_state(feed.status) == "not_judged"
+        if blind and not feed.status["ended"]:
             text = "The watch is running, but the rows that come are not judged."
             return JSONResponse({"ok": False, "text": text}, 503)
         return JSONResponse({"ok": True, "text": _running(feed.status)})
