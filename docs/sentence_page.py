@@ -143,6 +143,11 @@ HEALTH = {
         "`causewatch alarms accept` if it is right as it is, or learn again.",
     ),
     "rate_wrong": ("Rows come faster or slower than learnt.", "Check the exporter."),
+    "not_judged": (
+        "Nothing is watched: the clock of the rows stands still, or many of them are dropped as"
+        " late or unreadable; the sentence says which.",
+        "Check the clock of the plant, the exporter, and who else sends rows.",
+    ),
     "silent": ("No rows come at all.", "Check source, network and broker."),
 }
 

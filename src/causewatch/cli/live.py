@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from causewatch.cli.health_text import UNWELL, health_text
 from causewatch.cli.output import shown
 from causewatch.data import format_time
+from causewatch.monitor.health import STREAM
 from causewatch.streaming.source import is_away
 from causewatch.streaming.views import View
 
@@ -131,10 +132,13 @@ class LiveView(View):
         active = monitor.alarms.active
         anomalies = [alarm for alarm in active if alarm.kind == "anomaly"]
         status = watch.trouble or watch.source.status
+        stream = monitor.health.get(STREAM)
         if is_away(status) or watch.trouble:
             parts.append(Text(f"No rows: {shown(status)}", style="bold red"))
         elif last is None:
             parts.append(Text(f"Source: {shown(status)}", style="dim"))
+        elif stream is not None and stream.state == "not_judged":
+            parts.append(Text(shown(stream.detail), style="bold red"))
         elif not anomalies:
             parts.append(Text("No alarm is on.", style="green"))
         for alarm in anomalies[:MOST]:

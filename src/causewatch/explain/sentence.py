@@ -35,6 +35,7 @@ HEALTH = {
     "out_of_range": "{} is far outside the range it had in normal operation.",
     "unlike": "{} is no longer as learnt.",
     "rate_wrong": "Rows come at another rate than in normal operation.",
+    "not_judged": "Rows come and are not judged.",
     "silent": "No rows come.",
 }
 """A sentence for each state of health."""

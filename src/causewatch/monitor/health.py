@@ -31,14 +31,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 HealthState = Literal[
-    "ok", "missing", "stale", "frozen", "out_of_range", "unlike", "rate_wrong", "silent"
-]
+    "ok", "missing", "stale", "frozen", "out_of_range", "unlike", "rate_wrong", "not_judged",
+    "silent",
+]  # fmt: skip
 
 STATES: tuple[HealthState, ...] = (
-    "ok", "unlike", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "silent",
+    "ok", "unlike", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "not_judged",
+    "silent",
 )  # fmt: skip
 """By number; of several that hold for a signal at once the last is its state."""
-OK, UNLIKE, OUT_OF_RANGE, FROZEN, STALE, MISSING, RATE_WRONG, SILENT = range(len(STATES))
+OK, UNLIKE, OUT_OF_RANGE, FROZEN, STALE, MISSING = range(6)
 
 UNLIKE_STATE: HealthState = "unlike"
 """The signal is no longer as learnt; people accept that, or learn a new model."""
@@ -184,9 +186,7 @@ class HealthWatch(Stateful):
         pace
             Of the rows; see `rate`.
         """
-        changes = []
-        if self._state_of(STREAM) == "silent":
-            changes.append(self._record(STREAM, "ok", time, "Rows come again."))
+        changes = self._over("silent", time, "Rows come again.")
         if pace is not None:
             changes += self.rate(time, pace)
         if new_stretch:
@@ -322,7 +322,10 @@ class HealthWatch(Stateful):
         `pace` is the usual time between rows lately in units of the interval.
         """
         relative = pace / self._usual_pace
-        wrong = self._state_of(STREAM) == "rate_wrong"
+        now = self._state_of(STREAM)
+        if now == "not_judged":  # what is worse comes first
+            return []
+        wrong = now == "rate_wrong"
         bound = RATE_BACK if wrong else RATE
         if (relative > bound or relative * bound < 1.0) == wrong:
             return []
@@ -337,8 +340,24 @@ class HealthWatch(Stateful):
 
     def silent(self, time: int, detail: str) -> None:
         """Set the stream to `silent`; the next tick takes that back."""
-        if self._state_of(STREAM) != "silent":
-            self._record(STREAM, "silent", time, detail)
+        self._blind("silent", time, detail)
+
+    def not_judged(self, time: int, detail: str) -> None:
+        """Set the stream to `not_judged`, until `judged`."""
+        self._blind("not_judged", time, detail)
+
+    def judged(self, time: int) -> list[HealthChange]:
+        """Rows that come are judged again."""
+        return self._over("not_judged", time, "Rows are judged again.")
+
+    def _blind(self, state: HealthState, time: int, detail: str) -> None:
+        if self._state_of(STREAM) != state:
+            self._record(STREAM, state, time, detail)
+
+    def _over(self, state: HealthState, time: int, detail: str) -> list[HealthChange]:
+        if self._state_of(STREAM) != state:
+            return []
+        return [self._record(STREAM, "ok", time, detail)]
 
     def snapshot(self) -> dict[str, Any]:
         """See `Stateful.snapshot`."""

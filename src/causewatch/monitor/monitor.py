@@ -205,6 +205,21 @@ class Monitor(Stateful):
         self._health.silent(at, detail)
         return self._policy.alert(at, STREAM, "silent", at + round(lasted * NANOSECONDS))
 
+    def not_judged(self, detail: str, time: int | None = None) -> AlarmEvents:
+        """Rows come and are not judged: raises an alarm until `judged_again`.
+
+        Only whoever feeds a monitor knows about the rows that never reach it, so whoever does must
+        notice. Parameters as for `silent`.
+        """
+        at = self._time if self._time is not None else time or 0
+        self._health.not_judged(at, detail)
+        return self._policy.alert(at, STREAM, "not_judged", at)
+
+    def judged_again(self) -> None:
+        """Rows are judged again; the alarm is cleared after some more ticks, as any other."""
+        at = self._time or 0
+        self._note_health(at, self._health.judged(at))
+
     @property
     def clock(self) -> Clock:
         """What the times of ticks and alarms count."""

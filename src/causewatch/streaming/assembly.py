@@ -24,7 +24,7 @@ from causewatch.data.table import NANOSECONDS
 from causewatch.data.times import LONGEST
 from causewatch.errors import SettingError
 from causewatch.streaming.row_grid import RowGrid
-from causewatch.streaming.source import Batch, nothing
+from causewatch.streaming.source import Batch, joined, nothing
 
 __all__ = ["RowAssembler"]
 
@@ -200,10 +200,7 @@ class RowAssembler:
             taken.append(block)
             room -= len(block)
         self._ready_rows -= AT_ONCE - room
-        if len(taken) == 1:
-            return taken[0]
-        values = np.concatenate([block.values for block in taken])
-        return Batch(values, np.concatenate([block.times for block in taken]))
+        return joined(taken)
 
     def _place(self, number: int, value: float, time: int) -> None:
         """Put a value where rows to come will find it."""

@@ -12,7 +12,7 @@ from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.alarms import Event
 from causewatch.streaming.source import Batch, Source
 
-__all__ = ["DROPPED", "LOST", "Counts"]
+__all__ = ["DROPPED", "LOST", "NO_ROWS", "Counts"]
 
 DROPPED = (
     "bad_lines",
@@ -29,6 +29,16 @@ DROPPED = (
     "too_large",
 )
 """Kinds of problems that cost a row which was there."""
+NO_ROWS = (
+    *(kind for kind in DROPPED if kind != "bad_lines"),
+    "bad_values",
+    "duplicates",
+    "late_values",
+    "no_tag",
+    "unknown_aliases",
+    "unknown_tags",
+)
+"""Kinds of problems with messages and values, which may have made rows, or may not be ours."""
 LOST = ("lost_messages", "lost_rows", "missed_polls", "overflow", "perhaps_lost_rows")
 """Kinds of rows that never came, or were too many."""
 
@@ -47,6 +57,7 @@ class Counts:
         self._source = source
         self._before = dict(monitor.problems)  # those of earlier runs
         self.rows_before = 0  # of earlier runs
+        self._no_rows = 0  # messages that made no row, while none came
         self.rows = 0
         self.ticks = 0
         self.judged = 0
@@ -64,11 +75,6 @@ class Counts:
         self.rows += len(batch)
         if len(batch.times) > 1:
             self.apart = float(np.median(np.diff(batch.times))) / NANOSECONDS
-
-    @property
-    def dropped(self) -> int:
-        """Rows that were there and could not be used."""
-        return sum(self.problems.get(kind, 0) for kind in DROPPED)
 
     def tick(self, tick: Tick) -> None:
         """One more tick."""
@@ -96,6 +102,28 @@ class Counts:
         """What is wrong at present, by signal: as far as there is an alarm about it."""
         active = self._monitor.alarms.active
         return {name: one.problem for one in active if one.kind == "health" for name in one.signals}
+
+    @property
+    def dropped(self) -> int:
+        """Rows that were there and were dropped, by the source or by the monitor."""
+        problems = self._monitor.problems
+        late = sum(problems.get(kind, 0) - self._before.get(kind, 0) for kind in DROPPED)
+        return late + self.dropped_before
+
+    @property
+    def dropped_before(self) -> int:
+        """Those that the monitor never saw."""
+        return int(getattr(self._source, "dropped", 0)) + self._no_rows
+
+    @property
+    def left_out(self) -> int:
+        """Messages and values that the source has left out."""
+        problems = self._source.problems
+        return sum(problems.get(kind, 0) for kind in NO_ROWS)
+
+    def made_no_row(self, messages: int) -> None:
+        """Take messages for rows that were dropped, as no row comes at all."""
+        self._no_rows += messages
 
     @property
     def problems(self) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from causewatch.data import format_time
 from causewatch.monitor import Monitor, Tick
@@ -14,13 +14,22 @@ WAIT = 0.2
 """Seconds to wait for rows at a time."""
 
 
-def take(monitor: Monitor, source: Source, batch: Batch) -> Iterator[Tick]:
+def take(
+    monitor: Monitor,
+    source: Source,
+    batch: Batch,
+    came: Callable[[int], None] = lambda rows: None,
+) -> Iterator[Tick]:
     """Give a batch to the monitor, row by row; gives the ticks that this completes.
+
+    Before each of them, and at the end, `came` is told how many rows have been taken since it was
+    told last.
 
     Where the model counts rows and the source has not done so, the monitor numbers them, whatever
     their times. Its state holds the last number, and is saved together with the position of the
     source: so rows that come again after a kill get the numbers that they had.
     """
+    before = 0
     if len(batch.times):
         clock = source.clock
         if clock is not None:
@@ -28,18 +37,24 @@ def take(monitor: Monitor, source: Source, batch: Batch) -> Iterator[Tick]:
         number = monitor.model.clock == "rows" and clock != "rows"
         # Given with the first row, for the monitor to say once that dates are not used.
         date = format_time(int(batch.times[0]), clock) if clock in ("utc", "naive") else None
-        for row, when in zip(batch.values, batch.times.tolist(), strict=True):
+        rows = zip(batch.values, batch.times.tolist(), strict=True)
+        for taken, (row, when) in enumerate(rows, 1):
             if number:
                 tick = monitor.update(row, date)
                 date = None
             else:
                 tick = monitor.update_ns(row, when)
             if tick.complete:
+                came(taken - before)
+                before = taken
                 yield from tick.all
-    for values, time in batch.named:
+    for taken, (values, time) in enumerate(batch.named, len(batch.times) + 1):
         tick = monitor.update(values, time)
         if tick.complete:
+            came(taken - before)
+            before = taken
             yield from tick.all
+    came(len(batch) - before)
 
 
 def ticks_of(monitor: Monitor, source: Source) -> Iterator[Tick]:

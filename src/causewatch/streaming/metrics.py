@@ -110,6 +110,12 @@ class Metrics:
         said = status.source.rstrip(".")  # trouble with the store comes as a sentence
         return f"{said}; no rows come" if silent else said
 
+    @property
+    def blind(self) -> str:
+        """Why the rows that come are not judged, in a sentence; empty while they are."""
+        status = self._status
+        return "" if status is None else status.blind
+
     def text(self) -> bytes:
         """Everything, in the text form of Prometheus."""
         found: bytes = self._library.generate_latest(self._registry)
@@ -177,6 +183,17 @@ class Metrics:
         yield self._counter(
             "problems", "What was wrong with rows.", _by(status.problems), ("kind",)
         )
+        yield self._gauge(
+            "judging", "0 while rows come and are not judged.", {(): float(not status.blind)}
+        )
+        yield self._counter(
+            "rows_came", "Rows that came, also those that were dropped.", {(): status.came}
+        )
+        yield self._counter("rows_judged", "Rows that ended in a judged tick.", {(): status.judged})
+        yield self._gauge(
+            "judged_age_seconds", "Since the last judged tick, on the clock of the machine.",
+            _known(status.judged_age),
+        )  # fmt: skip
         up = {(): float(not is_away(status.source))} if status.source else {}
         yield self._gauge("source_up", "0 while the source is away and is tried again.", up)
 

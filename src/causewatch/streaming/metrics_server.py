@@ -48,6 +48,10 @@ class Told(Protocol):
     def source(self) -> str:
         """How the source stands, in words."""
 
+    @property
+    def blind(self) -> str:
+        """Why rows are not judged, in a sentence; empty while they are."""
+
     def text(self) -> bytes:
         """Everything."""
 
@@ -163,6 +167,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 f"The watch gave its last sign of life {age:.0f} s ago; {limit:g} s are allowed.\n"
             )
             return HTTPStatus.SERVICE_UNAVAILABLE, text.encode()
+        if blind := " ".join(self.server.metrics.blind.split()):
+            return HTTPStatus.SERVICE_UNAVAILABLE, f"{blind}\n".encode("utf-8", "replace")
         # A source that is away is no reason to start the watch again: it goes on trying.
         source = " ".join(self.server.metrics.source.split())
         said = f": {source}" if source else ""

@@ -90,6 +90,11 @@ class PlayedSource:
         return self._source.problems
 
     @property
+    def dropped(self) -> int:
+        """Rows left out so far."""
+        return getattr(self._source, "dropped", 0)
+
+    @property
     def ended(self) -> bool:
         """See `Source`."""
         return self._closed or (self._source.ended and not len(self._left))

@@ -17,16 +17,19 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+
 from causewatch.data import Clock
 from causewatch.data.table import NANOSECONDS
 from causewatch.errors import StreamError, listing
 from causewatch.monitor import Alarm, Monitor, Tick, too_little_judged
 from causewatch.monitor.alarms import Event
+from causewatch.monitor.health import STREAM
 from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
-from causewatch.streaming.dropping import Dropping
 from causewatch.streaming.feeding import take
+from causewatch.streaming.liveness import Liveness
 from causewatch.streaming.reports import Reports
 from causewatch.streaming.requests import answer
 from causewatch.streaming.scores import ScoreFile
@@ -57,6 +60,8 @@ ANSWER_EVERY = 0.2
 """Seconds between two looks for what people ask when that is all there is to do."""
 NAP = 0.05
 """Seconds for which a pause does not notice that the watch is to end."""
+MOST_UNWRITTEN = 1_000_000
+"""Bytes of scores that may wait for room; a checkpoint holds them. With more, watching waits."""
 FORGET_PARTS = 20
 """Parts in which history is forgotten at a time; the rest waits for the next time."""
 ENOUGH = 20
@@ -126,8 +131,15 @@ class Watch:
         self.last: Tick | None = None
         self.views = tuple(views)
         self.couriers = tuple(Courier(sink, store) for sink in sinks)
+        before = monitor.health.get(STREAM)
+        self.liveness = Liveness(
+            monitor.model.preprocessing.every / monitor.model.interval,
+            monitor.model.preprocessing.max_lag + 1,
+            blind=before is not None and before.state == "not_judged",
+            now=now,
+        )
         self._standing = Standing(
-            name, monitor, source, self.counts, self.couriers, observers, wall
+            name, monitor, source, self.counts, self.liveness, self.couriers, observers, wall
         )
         self.stop = False  # whether it is to end; may be set in any thread, or by a signal handler
         self.trouble = ""  # why the store takes nothing, while it does not
@@ -140,7 +152,8 @@ class Watch:
         self._reports = reports
         self._retention = retention or Retention() if keep else IN_MEMORY
         self._silence = silence or Silence()
-        self._dropping = Dropping()
+        self._left_out = 0  # messages that the source had left out when the last row came
+        self._no_rows = False  # whether none of those that came since could be used
         self._now, self._wall = now, wall
         # Until there is a tick, what people do happens at the last one of the earlier run.
         self._time = int(saved.monitor["time"] or 0) if saved is not None else 0
@@ -148,6 +161,7 @@ class Watch:
         self._whole = True  # whether every row polled has gone through the monitor
         self._behind = False  # whether rows have been taken since the last checkpoint
         self._known = False  # whether it was said which signals the source does not have
+        self._scores_away = ""  # why scores cannot be written, while they cannot
         self._score_bytes = 0  # of the file of scores that belong to the state
         self._cost = 0.0  # seconds that the last checkpoint took
         self.started = self._saved_at = self._looked_at = self._said_at = self._forgot_at = now()
@@ -210,13 +224,16 @@ class Watch:
         try:
             while not self.stop and not ended:
                 began = self._now()
+                dropped = self.counts.dropped_before
                 batch = self.source.poll(WAIT)
                 ended = self.source.ended
-                if len(batch):
+                dropped = self.counts.dropped_before - dropped
+                if len(batch) or dropped:
                     self._silence.heard()
+                    self._left_out, self._no_rows = self.counts.left_out, False
                 elif self._silence.waited(self._now() - began) and not ended:
                     self._say_that_it_is_silent()
-                self._take(batch)
+                self._take(batch, dropped)
             if ended and not self._keep:
                 # With a state the source may be gone on with later, and the open tick with it.
                 tick = self.monitor.flush()
@@ -224,7 +241,8 @@ class Watch:
                     self._judged(one)
             self._look_for_requests()
             self._save()
-            self._flush_scores()
+            # What a state holds can be written by the run that goes on with it.
+            self._flush_scores(wait=not (self._keep and self.stop))
             if ended and stay is not None:
                 self.ended = True
                 stay()
@@ -239,7 +257,7 @@ class Watch:
             self._look_for_requests()
             if self._told:
                 self._save()
-            self._standing.tell(self.last, self.trouble)
+            self._standing.tell(self.last, self.trouble, self._scores_away)
             for view in self.views:
                 view.look(self)
 
@@ -268,7 +286,8 @@ class Watch:
             if self._keep:
                 self._save()  # what is begun from now on belongs to this state
             if self._scores is not None:
-                self._scores.begin(*written)
+                goes_on = saved is not None and written[0] is not None
+                self._scores.begin(*written, saved.unwritten if saved and goes_on else "")
             for courier in self.couriers:
                 courier.start()
             self._store.expect([courier.sink.name for courier in self.couriers])
@@ -293,21 +312,34 @@ class Watch:
         """Close everything, whatever becomes of the rest."""
         with ExitStack() as last_first:
             if self._scores is not None:
-                last_first.callback(self._scores.close)
+                last_first.callback(self._close_scores)
             if self._reports is not None:
                 last_first.callback(self._reports.close)
             last_first.callback(lambda: self._standing.observe(self.status()))
             last_first.callback(stop_all, self.couriers, PATIENCE if self._whole else 0.0)
             last_first.callback(self.source.close)
 
+    def _close_scores(self) -> None:
+        assert self._scores is not None
+        try:
+            self._scores.close()
+        except StreamError:
+            if not (self._keep and self._scores_away):  # else the state holds them
+                raise
+
     # Rows
 
-    def _take(self, batch: Batch) -> None:
+    def _take(self, batch: Batch, dropped: int) -> None:
+        """Take in a batch; the source has dropped rows that would have come with it."""
         rows = len(batch)
+        if dropped:
+            self._came(dropped)
         if rows:
             self._whole, self._behind = False, True
-            for tick in take(self.monitor, self.source, batch):
+            for tick in take(self.monitor, self.source, batch, self._came):
                 self._judged(tick)
+            if self.liveness.blind:
+                self._say_that_rows_are_not_judged()
             self._whole = True
             self.counts.batch(batch)
             if not self._known and (self.counts.rows >= ENOUGH or self.source.ended):
@@ -326,19 +358,40 @@ class Watch:
             self._save()
         if now - self._said_at >= STATUS_EVERY:
             self._said_at = now
-            if useless := self._dropping.look(self.counts.rows, self.counts.problems):
-                log.warning("%s: %s", self.source.name, useless)
-            self._standing.tell(self.last, self.trouble)
+            self._standing.tell(self.last, self.trouble, self._scores_away)
         for view in self.views:
             view.look(self)
 
     def _say_that_it_is_silent(self) -> None:
         """No rows come, though some should: an alarm, if there is none about it yet."""
+        messages, self._left_out = self.counts.left_out - self._left_out, self.counts.left_out
+        if messages:
+            self.counts.made_no_row(messages)
+            self._came(messages)
+            self._no_rows = self.liveness.blind
+        if self._no_rows:  # it is not silent: messages came, and the alarm says what about them
+            return
         if self.last is None and self._time == 0:  # never a row: what would its time be now?
             self._time = _clock_time(self._wall(), self.monitor.clock)
         detail = self._silence.sentence(self.source.name, self.source.status, self._wall())
         for event, alarm in self.monitor.silent(detail, self._time, self._silence.lasted):
             self._note(event, alarm)
+
+    def _came(self, rows: int) -> None:
+        """Rows have come; say so if they are not judged."""
+        blind = self.liveness.blind
+        self.liveness.came(rows, self.counts.dropped, lambda: self.counts.problems)
+        if self.liveness.blind and not blind:
+            log.warning("%s", self._say_that_rows_are_not_judged())
+
+    def _say_that_rows_are_not_judged(self) -> str:
+        """Rows come and are of no use: an alarm, if there is none about it yet; gives why."""
+        if self.last is None and self._time == 0:
+            self._time = _clock_time(self._wall(), self.monitor.clock)
+        detail = self.liveness.sentence(self.source.name, self.counts.problems, self._wall())
+        for event, alarm in self.monitor.not_judged(detail, self._time):
+            self._note(event, alarm)
+        return detail
 
     def _judged(self, tick: Tick) -> None:
         """A tick is complete."""
@@ -346,6 +399,11 @@ class Watch:
         if tick.time is not None:
             self._time = tick.time
         self.counts.tick(tick)
+        blind = self.liveness.blind
+        empty = tick.score is None and bool(np.isnan(tick.values.array).all())
+        self.liveness.tick(tick.score is not None, empty)
+        if blind and not self.liveness.blind:
+            self.monitor.judged_again()
         for view in self.views:
             view.tick(self, tick)
         if self._scores is not None:
@@ -455,7 +513,7 @@ class Watch:
                 if not self.trouble:
                     log.warning("%s Watching waits until it can be written to.", error)
                 self.trouble = str(error)
-                self._standing.tell(self.last, self.trouble)
+                self._standing.tell(self.last, self.trouble, self._scores_away)
                 for view in self.views:
                     view.look(self)
                 self._pause(backoff.next())
@@ -465,12 +523,32 @@ class Watch:
                 self.trouble = ""
                 return done
 
-    def _flush_scores(self, settle: bool = False) -> int:
-        """Write scores, if any are wanted; gives the size of their file. See `ScoreFile.flush`."""
+    def _flush_scores(self, settle: bool = False, wait: bool = False) -> int:
+        """Write scores, if any are wanted; gives the size of their file. See `ScoreFile.flush`.
+
+        Where that cannot be done they wait, up to `MOST_UNWRITTEN`, and watching goes on; `wait`
+        until it can.
+        """
         scores = self._scores
         if scores is None or not scores.begun:
             return self._score_bytes
-        return self._insist(str(scores.path), partial(scores.flush, settle))
+        flush = partial(scores.flush, settle)
+        if wait or len(scores.unwritten) > MOST_UNWRITTEN:
+            size = self._insist(str(scores.path), flush)
+            self._scores_away = ""
+            return size
+        try:
+            size = flush()
+        except StreamError as error:
+            if not self._scores_away:
+                log.warning("%s Watching goes on; they are written as soon as that can be.", error)
+                self._scores_away = str(error)
+                self._standing.tell(self.last, self.trouble, self._scores_away)
+            return scores.settled()
+        if self._scores_away:
+            log.warning("%s can be written to again.", scores.path)
+            self._scores_away = ""
+        return size
 
     def _checkpoint(self) -> Checkpoint:
         outputs = {}
@@ -483,13 +561,14 @@ class Watch:
             settings=asdict(self.monitor.settings),
             source={"name": self.source.name, "position": self.source.position()},
             outputs=outputs,
+            unwritten="" if self._scores is None else self._scores.unwritten,
             counts={"rows": self.counts.rows_before + self.counts.rows},
             saved_at=self._wall(),
         )
 
     def status(self) -> Status:
         """How the watch stands."""
-        return self._standing.status(self.last, self.trouble)
+        return self._standing.status(self.last, self.trouble, self._scores_away)
 
 
 def _clock_time(wall: float, clock: Clock) -> int:

@@ -81,16 +81,28 @@ class ScoreFile:
         """Whether the file is open."""
         return self._file is not None
 
-    def begin(self, keep: int | None = None, again: bool = False) -> None:
+    @property
+    def unwritten(self) -> str:
+        """What could not be written so far."""
+        return self._unwritten.decode()
+
+    def begin(self, keep: int | None = None, again: bool = False, unwritten: str = "") -> None:
         """Begin the file anew, or go on with one of which `keep` bytes belong to the state.
 
-        What is newer than that is taken back only if it is written `again`.
+        What is newer than that is taken back only if it is written `again`. What the state holds
+        `unwritten` comes behind those bytes, unless it stands there already.
         """
+        self._unwritten = unwritten.encode()
         if keep is not None and self.path.is_file():
             check_header(self.path, self._signals)
-            cut_back(self.path, keep if again else self.path.stat().st_size)
+            kept = keep if again else self.path.stat().st_size
+            self._unwritten = self._unwritten[max(0, kept - keep) :]
+            if not self._unwritten:
+                cut_back(self.path, kept)
+            elif self.path.stat().st_size > kept:  # its last line may be one that goes on
+                os.truncate(self.path, kept)
         self._file = io.FileIO(self._place, "w" if keep is None else "a")
-        if keep is None or not self.path.stat().st_size:
+        if keep is None or not (self.path.stat().st_size or unwritten):
             self._writer.writerow([*COLUMNS, *self._signals])
 
     def add(self, tick: Tick, clock: Clock) -> None:
@@ -135,13 +147,24 @@ class ScoreFile:
             msg = f"The scores cannot be written to {self.path.name!r}: {reason}."
             raise StreamError(msg) from error
 
+    def settled(self) -> int:
+        """The size of the file, with what was written before `flush` failed on the disk."""
+        assert self._file is not None, "begin comes first"
+        try:
+            os.fsync(self._file.fileno())
+        except OSError:  # a full disk is full already; more than that is for the next `flush`
+            pass
+        return self._file.seek(0, os.SEEK_END)
+
     def close(self) -> None:
         """Finish the file, if it was begun."""
         if self._file is None:
             return
-        self.flush()
-        self._file.close()
-        self._file = None
+        try:
+            self.flush()
+        finally:
+            self._file.close()
+            self._file = None
         if self._parquet:
             import polars as pl
 

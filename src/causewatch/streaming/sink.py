@@ -99,6 +99,14 @@ class Status:
         What was wrong with rows, counted by kind.
     source
         How the source stands, in words.
+    blind
+        Why the rows that come are not judged, in a sentence; empty while they are. While a store
+        takes nothing, none are taken either.
+    came, judged
+        Rows that came in this run, also those that were dropped; and how many of them ended in a
+        judged tick.
+    judged_age
+        Seconds since the last judged tick, on the clock of the machine; None if there was none.
     """
 
     watch: str
@@ -112,6 +120,10 @@ class Status:
     signals: Mapping[str, float] = field(default_factory=dict)
     problems: Mapping[str, int] = field(default_factory=dict)
     source: str = ""
+    blind: str = ""
+    came: int = 0
+    judged: int = 0
+    judged_age: float | None = None
 
 
 class Sink(Protocol):

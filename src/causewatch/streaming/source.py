@@ -27,6 +27,7 @@ __all__ = [
     "Source",
     "Wanted",
     "is_away",
+    "joined",
     "no_signals",
     "nothing",
 ]
@@ -192,6 +193,14 @@ class Source(Protocol):
 def nothing(columns: int) -> Batch:
     """No rows."""
     return Batch(np.empty((0, columns)), np.empty(0, dtype=np.int64))
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Batches of arrays as one; there must be at least one of them."""
+    if len(batches) == 1:
+        return batches[0]
+    values = np.concatenate([batch.values for batch in batches])
+    return Batch(values, np.concatenate([batch.times for batch in batches]))
 
 
 def is_away(status: str) -> bool:

@@ -7,9 +7,11 @@ from typing import Any
 
 from causewatch.data import format_time
 from causewatch.monitor import Monitor, Tick
+from causewatch.monitor.health import STREAM
 from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier
 from causewatch.streaming.inbox import Inbox
+from causewatch.streaming.liveness import Liveness
 from causewatch.streaming.played import PlayedSource
 from causewatch.streaming.sink import Status
 from causewatch.streaming.source import Source
@@ -25,7 +27,7 @@ class Standing:
     ----------
     name
         Of the watch.
-    monitor, source, counts
+    monitor, source, counts, liveness
         What is asked.
     couriers, observers
         Who is told.
@@ -39,17 +41,23 @@ class Standing:
         monitor: Monitor,
         source: Source,
         counts: Counts,
+        liveness: Liveness,
         couriers: Sequence[Courier],
         observers: Sequence[Observer],
         wall: Callable[[], float],
     ) -> None:
         self._name, self._monitor, self._source, self._counts = name, monitor, source, counts
+        self._liveness = liveness
         self._couriers, self._observers, self._wall = couriers, observers, wall
 
-    def status(self, last: Tick | None, trouble: str) -> Status:
-        """How it stands after the `last` tick; `trouble` is why nothing can be written."""
+    def status(self, last: Tick | None, trouble: str, away: str = "") -> Status:
+        """How it stands after the `last` tick.
+
+        `trouble` is why nothing can be written, and `away` why scores cannot.
+        """
         clock = self._monitor.clock
         time = None if last is None else last.time
+        stream = self._monitor.health.get(STREAM)
         return Status(
             watch=self._name,
             time=None if time is None else format_time(time, clock),
@@ -61,7 +69,11 @@ class Standing:
             lag=self._lag(time),
             signals={} if last is None or last.score is None else dict(last.signals),
             problems=self._counts.problems,
-            source=trouble or self._source.status,
+            source=trouble or "; ".join(filter(None, (self._source.status, away))),
+            blind=trouble or (stream.detail if stream and stream.state == "not_judged" else ""),
+            came=self._liveness.rows,
+            judged=self._liveness.judged,
+            judged_age=self._liveness.age,
         )
 
     def _lag(self, time: int | None) -> float | None:
@@ -72,10 +84,10 @@ class Standing:
             return None
         return self._wall() - time / 1e9
 
-    def tell(self, last: Tick | None, trouble: str) -> None:
+    def tell(self, last: Tick | None, trouble: str, away: str = "") -> None:
         """Tell everybody, if there is anybody."""
         if self._observers or self._couriers:
-            status = self.status(last, trouble)
+            status = self.status(last, trouble, away)
             for courier in self._couriers:
                 courier.tell(status)
             self.observe(status)

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from causewatch.server.api import alarms
 from causewatch.server.api.filters import _line
 from causewatch.server.plant import seconds_in
 from causewatch.testing import until
-from services.dashboard import Dashboard, a_plant
+from services.dashboard import START, Dashboard, a_plant
 
 
 @pytest.fixture(scope="module")
@@ -482,6 +483,29 @@ def test_the_health_of_a_watch_that_gets_no_rows(tmp_path: Path) -> None:
         assert got(client, "/healthz")["ok"] is True  # starting it again would not help
         dashboard.source.finish()
         assert until(lambda: said() == "The source has ended; the page stays.", 20)
+
+
+def test_the_health_of_a_watch_whose_rows_are_not_judged(tmp_path: Path) -> None:
+    with (
+        Dashboard(a_plant(), tmp_path) as dashboard,
+        httpx.Client(base_url=dashboard.url, timeout=20) as client,
+    ):
+        rows = a_plant().rows(300)
+        dashboard.send(rows[:100])
+        assert client.get("/healthz").status_code == 200
+        named = [dict(zip(a_plant().names, row, strict=True)) for row in rows[:50].tolist()]
+        dashboard.source.add(named, [START + timedelta(seconds=99)] * 50)
+
+        def answer() -> tuple[int, bool]:
+            health = client.get("/healthz")
+            return health.status_code, health.json()["ok"]
+
+        assert until(lambda: answer() == (503, False), 20)
+        unwell = got(client, "/api/now")["status"]["unwell"]["(stream)"]
+        assert unwell["state"] == "not_judged"
+        assert "the clock stands still" in unwell["detail"]
+        dashboard.send(rows[100:])
+        assert until(lambda: answer() == (200, True), 20)
 
 
 def test_the_ticks_of_a_health_alarm(tmp_path: Path) -> None:

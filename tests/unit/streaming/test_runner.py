@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +303,7 @@ def test_a_disk_that_is_full_of_scores_is_waited_for(
         def look(self, watch: Watch) -> None:
             if watch.trouble:
                 self.said = watch.trouble
+                assert watch.status().blind == watch.trouble
                 resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     mender, source = Mender(), MemorySource(model.signals, *rows)
@@ -471,3 +473,101 @@ def test_people_are_answered_after_the_end(model: NormalModel, rows: Rows) -> No
     assert ended == [True]
     assert said[-1]["events"][0]["comments"][-1]["text"] == "seen"
     assert list(store.events())[-1]["comments"][-1]["by"] == "Ada"
+
+
+class FullScores(ScoreFile):
+    """A file of scores for which there is no room for some time, or never."""
+
+    def __init__(self, path: Path, room: Callable[[int], bool]) -> None:
+        super().__init__(path)
+        self.tries, self._room = 0, room
+
+    def flush(self, settle: bool = False) -> int:
+        self.tries += 1
+        file = self._file
+        assert file is not None
+        if not self._room(self.tries):
+            self._file = NoRoom(file)  # type: ignore[assignment]
+        try:
+            return super().flush(settle)
+        finally:
+            self._file = file
+
+
+class NoRoom:
+    """Room for half a line, and then for no more."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._left = 30
+
+    def write(self, text: bytes) -> int:
+        if not self._left:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        left, self._left = self._left, 0
+        return int(self._file.write(text[:left]))
+
+
+def test_watching_goes_on_while_scores_cannot_be_written(
+    model: NormalModel,
+    rows: Rows,
+    wanted: list[dict[str, Any]],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    calm, told = tmp_path / "calm.csv", []
+    source = MemorySource(model.signals, *rows, most=7)
+    Watch(monitor_of(model), source, MemoryStore(), scores=ScoreFile(calm)).run()
+
+    class Told(View):
+        def look(self, watch: Watch) -> None:
+            status = watch.status()
+            told.append((watch.counts.ticks, status.source, watch.trouble, status.blind))
+
+    store = MemoryStore()
+    source = MemorySource(model.signals, *rows, most=7)
+    scores = FullScores(tmp_path / "full.csv", lambda tries: not 3 < tries < 20)
+    Watch(monitor_of(model), source, store, scores=scores, views=[Told()]).run()
+    full = [ticks for ticks, source, *_ in told if source.endswith("no space left on device.")]
+    assert full[-1] - full[0] > 50
+    assert not any(blind for _, _, _, blind in told)
+    assert not any(trouble for _, _, trouble, _ in told)
+    assert "Watching goes on; they are written as soon as that can be." in caplog.text
+    assert "full.csv can be written to again." in caplog.text
+    assert list(store.events()) == wanted
+    assert (tmp_path / "full.csv").read_bytes() == calm.read_bytes()
+
+
+@pytest.mark.parametrize("first", [0, 3])
+def test_scores_that_could_not_be_written_are_in_the_state(
+    first: int, model: NormalModel, rows: Rows, wanted: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    calm, full = tmp_path / "calm.csv", tmp_path / "full.csv"
+    store = SqliteStore(tmp_path / "calm")
+    source = MemorySource(model.signals, *rows, most=7)
+    Watch(monitor_of(model), source, store, keep=True, scores=ScoreFile(calm)).run()
+    store.close()
+
+    class Leaving(View):
+        def look(self, watch: Watch) -> None:
+            watch.stop = watch.counts.ticks > 100
+
+    store = SqliteStore(tmp_path / "full")
+    source = MemorySource(model.signals, *rows, most=7)
+    scores = FullScores(full, lambda tries: tries <= first)
+    assert not Watch(
+        monitor_of(model), source, store, keep=True, scores=scores, views=[Leaving()]
+    ).run()
+    assert full.stat().st_size < calm.stat().st_size / 2
+    saved, monitor = store.load(), monitor_of(model)
+    assert saved is not None
+    assert saved.unwritten
+    monitor.restore(saved.monitor)
+    source = MemorySource(model.signals, *rows, most=7)
+    Watch(monitor, source, store, keep=True, saved=saved, scores=ScoreFile(full)).run()
+    assert list(store.events()) == wanted
+    assert full.read_bytes() == calm.read_bytes()
+    saved = store.load()
+    assert saved is not None
+    assert saved.unwritten == ""
+    store.close()

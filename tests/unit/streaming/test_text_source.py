@@ -565,3 +565,60 @@ def test_a_guess_is_said_where_times_matter(counted, tmp_path, opened, caplog):
     found = drained(opened(tmp_path / "t.csv", wanted=Wanted(COLUMNS, 1.0, counted)))
     assert len(found) == 6
     assert ("do not tell day and month apart" in caplog.text) == (not counted)
+
+
+# A header in the middle
+
+SWAPPED = "".join(f"{t},{b},{a}\n" for t, a, b in (x.strip().split(",") for x in csv_lines(9, 19)))
+GAINED = "".join(f"{line.strip()},7\n" for line in csv_lines(9, 19))
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("time,b,a\n", SWAPPED),
+        ("time,a,b,c\n", GAINED),
+        ("time, a ,b,c\r\n", GAINED.replace("\n", "\r\n")),
+    ],
+    ids=["swapped", "gained", "blanks"],
+)
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_header_in_the_middle_names_the_columns_from_there_on(
+    header, rows, pieces, tmp_path, opened
+):
+    path = tmp_path / "log.csv"
+    path.write_bytes(csv_text(0, 9).encode())
+    source, text = opened(path, follow=True), (header + rows).encode()
+    size = len(text) // pieces + 1
+    found, after = drained(source), {}
+    for begin in range(0, len(text), size):
+        with path.open("ab") as file:
+            file.write(text[begin : begin + size])
+        found += drained(source)
+        after = source.position()
+        source.close()
+        source = opened(path, after, follow=True)  # a later run knows it, too
+        assert source.position() == after
+    assert found == expected(0, 19)
+    assert source.problems == {}
+    assert drained(opened(path)) == expected(0, 19)
+    # Another one is gone by as well, and the file may be replaced.
+    with path.open("ab") as file:
+        file.write(b"b,a,time\n-19,19.5,2026-01-01T00:00:19\n")
+    assert drained(source, 2) == []  # it might be a header of something else
+    with path.open("ab") as file:
+        text = "-20,20.5,2026-01-01T00:00:20\n" + csv_text(21, 30)
+        file.write(text.encode())
+    assert drained(source) == expected(19, 30)
+    path.unlink()
+    path.write_bytes(csv_text(30, 40).encode())
+    assert drained(source) == expected(30, 40)
+    assert "moved" not in source.position()
+
+
+def test_text_that_only_looks_like_a_header_is_a_bad_line(tmp_path, opened):
+    path = tmp_path / "log.csv"
+    path.write_text(csv_text(0, 9) + "time to check a pump\ntime,x,y\n" + "".join(csv_lines(9, 19)))
+    source = opened(path)
+    assert drained(source) == expected(0, 19)
+    assert source.problems == {"bad_lines": 1, "bad_times": 1}

@@ -36,16 +36,25 @@ def router(served: Served) -> APIRouter:
     @api.get(
         "/healthz",
         response_model=Health,
-        responses={503: {"model": Health, "description": "The watch gives no sign of life."}},
+        responses={
+            503: {
+                "model": Health,
+                "description": "The watch gives no sign of life, or does not judge what comes.",
+            }
+        },
     )
     async def health() -> Response:
-        """Whether the watch is alive. Answers anybody."""
+        """Whether the watch is alive and judges the rows that come. Answers anybody."""
         age = feed.age
         if age is None:
             return JSONResponse({"ok": False, "text": "The watch has not begun yet."}, 503)
         if age > LIMIT:
             said = f"The watch gave its last sign of life {age:.0f} s ago."
             return JSONResponse({"ok": False, "text": said}, 503)
+        blind = feed.status["trouble"] or _stream_state(feed.status) == "not_judged"
+        if blind and not feed.status["ended"]:
+            text = "The watch is running, but the rows that come are not judged."
+            return JSONResponse({"ok": False, "text": text}, 503)
         return JSONResponse({"ok": True, "text": _running(feed.status)})
 
     @api.get("/api/session", response_model=Session)
@@ -116,10 +125,15 @@ def _running(status: Mapping[str, Any]) -> str:
     """How a watch that is alive stands; nothing that is not for everybody."""
     if status["ended"]:
         return "The source has ended; the page stays."
-    stream = status["unwell"].get(STREAM_HEALTH)
-    if status["away"] or (stream is not None and stream["state"] == "silent"):
+    if status["away"] or _stream_state(status) == "silent":
         return "The watch is running, but no rows come."
     return "The watch is running."
+
+
+def _stream_state(status: Mapping[str, Any]) -> str:
+    """How the stream as a whole is."""
+    stream = status["unwell"].get(STREAM_HEALTH)
+    return "ok" if stream is None else str(stream["state"])
 
 
 class _Stream(Response):

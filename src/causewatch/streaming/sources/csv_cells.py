@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from causewatch.data.csv_lines import cells_of
-from causewatch.data.dialect import Dialect
+from causewatch.data.dialect import BLANKS, Dialect
+from causewatch.data.raw import clean_name
 
 __all__ = ["CsvCells", "cleaned"]
 
@@ -40,6 +41,12 @@ class CsvCells:
         )
         frame.columns = [self._names[k] for k in order]
         return frame.select(names), len(bad)
+
+    def names_in(self, line: bytes) -> tuple[str, ...]:
+        """The cells of a line, as names of columns."""
+        text, separator = line.decode("utf-8", "replace").strip(), self._dialect.separator
+        cells = text.split() if separator == BLANKS else text.split(separator)
+        return tuple(clean_name(cell.strip().strip('"')) for cell in cells)
 
 
 def cleaned(data: bytes) -> tuple[bytes, int]:

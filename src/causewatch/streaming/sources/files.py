@@ -71,6 +71,11 @@ class FileSource:
         return {} if self._reader is None else self._reader.problems
 
     @property
+    def dropped(self) -> int:
+        """Rows left out so far."""
+        return getattr(self._reader, "dropped", 0)
+
+    @property
     def ended(self) -> bool:
         """See `Source`."""
         return self._reader is not None and self._reader.ended

@@ -88,6 +88,7 @@ class FolderSource:
         self._clock: str | None = None
         self._example = b""  # first lines of the last text
         self._problems: Counter[str] = Counter()
+        self._dropped = 0  # rows left out of the files before
         self._error: CausewatchError | None = None  # of the first file that could not be read
         self.missing: tuple[str, ...] = ()
         self.ended = False
@@ -102,6 +103,11 @@ class FolderSource:
         """See `Source`."""
         found = self._problems + Counter(self._reader.problems if self._reader else {})
         return dict(found + Counter(late_files=self._names.late))
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out so far."""
+        return self._dropped + getattr(self._reader, "dropped", 0)
 
     @property
     def status(self) -> str:
@@ -313,6 +319,7 @@ class FolderSource:
         self._place, self._rows = reader.position(), reader.rows
         self._example = reader.example or self._example
         self._problems += Counter(reader.problems)
+        self._dropped += getattr(reader, "dropped", 0)
         self._reader = None
         reader.close()
 

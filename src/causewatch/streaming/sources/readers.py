@@ -143,6 +143,7 @@ class LineReader:
             rows=self._before,
             first_row=self._first_row,
             former=self._example,
+            moved=bool(self._after.get("moved")),
         )
         cells.begin(self._sample, self._taken, whole=not self._text.endless)
         self._decoder = cells
@@ -188,6 +189,11 @@ class LineReader:
         if isinstance(self._text, FileText):
             found |= {"damaged": self._text.damaged, "position_lost": int(self._text.lost)}
         return {kind: count for kind, count in found.items() if count}
+
+    @property
+    def dropped(self) -> int:
+        """Lines that are no rows so far: each of these problems is one."""
+        return sum(self.problems.get(kind, 0) for kind in ("bad_lines", "bad_times"))
 
     def read(self, wait: float = 0.0) -> Batch:
         """See `Reader`; waits at most `wait` seconds, and for a file not at all."""

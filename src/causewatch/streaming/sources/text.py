@@ -8,6 +8,7 @@ counted and left out.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,7 @@ from causewatch.data.raw import clean_name, clean_names
 from causewatch.data.table import NANOSECONDS
 from causewatch.data.times import detect_format
 from causewatch.errors import CausewatchError, TableError, UnknownNameError
-from causewatch.streaming.source import Batch, Wanted, no_signals, nothing
+from causewatch.streaming.source import Batch, Wanted, joined, no_signals, nothing
 from causewatch.streaming.sources.csv_cells import CsvCells, cleaned
 from causewatch.streaming.sources.signs import other_signs
 from causewatch.streaming.sources.tables import Column, matching, not_in
@@ -54,6 +55,8 @@ class CsvRows:
         Number of its first row, where rows are counted.
     former
         The `example` of an earlier file, by which this one may be judged.
+    moved
+        Whether `former` is of this text: a header in its middle by which it goes on.
 
     Attributes
     ----------
@@ -71,6 +74,7 @@ class CsvRows:
         rows: int = 0,
         first_row: int = 0,
         former: bytes = b"",
+        moved: bool = False,
     ) -> None:
         self._name = name
         self._wanted = wanted
@@ -99,6 +103,8 @@ class CsvRows:
         self._foreign = False  # whether this file has other columns altogether
         self._judged = 0  # bytes by which it was decided what the columns are
         self._new = True  # whether that is still to be decided
+        self._moved = moved  # whether it was decided by a header further down in this text
+        self._moving = False  # whether it is to be decided by one
         self._above = 0  # lines above the data that are still to come
         self._before = b""  # lines read in an earlier run, which help to decide
         self._first = b""  # lines that wait until it is decided
@@ -112,8 +118,11 @@ class CsvRows:
         are not enough.
         """
         sample = sample[: sample.rfind(b"\n") + 1]
-        if _lines_of(sample) > FIRST_ROWS or whole:
-            self._judge(self._cleaned(sample))
+        if self._moved:
+            self._begin(self._former)
+            self._new = False
+        elif _lines_of(sample) > FIRST_ROWS or whole:
+            self._judge(self._until_header(self._cleaned(sample)))
             self._judged = len(sample) if _lines_of(sample) > FIRST_ROWS else 0
             above = _lines_of(self._cleaned(sample[:taken]))
             self._above = 0 if self._borrowed else max(0, self._skip - above)
@@ -142,17 +151,77 @@ class CsvRows:
         if self._judged and not self._new:
             found["judged"] = self._judged
         example = self.example or self._former
-        if example and (self._borrowed or self._new):
+        if example and (self._borrowed or self._new or self._moved):
             found["example"] = example.decode()
+        if self._moved:
+            found["moved"] = True
         return found
 
     def new_file(self) -> None:
         """Another file has taken the place of the former one."""
+        self._moved = self._moving = False
+        self._judge_anew()
+
+    def _judge_anew(self) -> None:
         self._new, self._judged, self._foreign = True, 0, False
         self._first, self.held, self._above, self._before = b"", 0, 0, b""
 
     def take(self, lines: bytes, last: bool) -> Batch:
         """The rows of some lines; `last` if there will be no more."""
+        at = self._next_header(lines)
+        if at is None:
+            return self._take(lines, last)
+        batches = [self._take(lines[:at], True)] if at else []
+        while at is not None:
+            self._judge_anew()
+            self._moving = True
+            lines = lines[at:]
+            at = self._next_header(lines)
+            batches.append(self._take(lines[:at], last or at is not None))
+        return joined(batches)
+
+    def _until_header(self, data: bytes) -> bytes:
+        """The beginning of a text, up to where another header stands in its middle."""
+        first = data.lstrip().partition(b"\n")[0]
+        word = max(re.findall(rb"\w+", first), key=len, default=b"")
+        if not word or data.count(word) < 2:  # as nearly always
+            return data
+        kept = vars(self).copy()
+        few = b"".join(data.splitlines(keepends=True)[: 4 * FIRST_ROWS])
+        try:
+            self._begin(few)
+            return data[: self._next_header(data)]
+        except CausewatchError:  # it must be judged by more of it
+            return data
+        finally:
+            vars(self).update(kept)
+
+    def _next_header(self, lines: bytes) -> int | None:
+        """Where a header stands in the middle of the text; from there on it names the columns.
+
+        It names the time, and at least half of the signals that there were. One that only says
+        again what the columns are is a line that makes no sense.
+        """
+        if self._cells is None or not (used := self._columns):
+            return None
+        times = self._time.columns if self._time else ()
+        if not (key := next((n for n in (*times, *(c.name for c in used)) if n.isascii()), "")):
+            return None
+        above = max(self._above, int(self._new and not self._first))  # there one is expected
+        at = len(lines) - len(_without_lines(lines, above))
+        word = max(key.split(), key=len).encode()
+        while (place := lines.find(word, at)) >= 0:
+            start = lines.rfind(b"\n", 0, place) + 1
+            at = lines.find(b"\n", place) + 1 or len(lines)
+            names = self._cells.names_in(lines[start:at])
+            known = sum(column.name in names for column in used)
+            same = names == self._names
+            if not same and {*times} <= {*names} and 2 * known >= len(used):
+                return start
+        return None
+
+    def _take(self, lines: bytes, last: bool) -> Batch:
+        """Lines with no header but at their beginning."""
         data = self._cleaned(lines)
         if self._new:
             self._first, self.held = self._first + data, self.held + len(lines)
@@ -168,6 +237,7 @@ class CsvRows:
                 self._begin_file(self._before + self._first, few)
             data, self._first, self.held, self._new = self._first, b"", 0, False
             self._guessed = False
+            self._moved = self._moved or self._moving
         if self._foreign:
             self._bad_lines += sum(bool(line.strip()) for line in data.split(b"\n"))
             return self._none

@@ -33,6 +33,8 @@ class Checkpoint:
         The position of the source, and under ``address`` what it is.
     outputs
         Bytes that belong to this state in further files that the watch writes, by path.
+    unwritten
+        What belongs to the file of scores behind those bytes, and could not be written.
     counts
         Rows and whatever else is counted over all runs.
     saved_at
@@ -46,6 +48,7 @@ class Checkpoint:
     outputs: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     saved_at: float = 0.0
+    unwritten: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ def from_pieces(pieces: Sequence[bytes], checksum: bytes, name: str) -> Checkpoi
             outputs={str(path): int(size) for path, size in found["outputs"].items()},
             counts={str(what): int(many) for what, many in found["counts"].items()},
             saved_at=float(found["saved_at"]),
+            unwritten=str(found.get("unwritten", "")),
         )
     except WRONG_PARTS as error:
         raise damaged(name, repr(error)) from error

@@ -8,11 +8,12 @@ const WORDS = {
   out_of_range: ["is out of its range", "out of range", "far outside the range it had in normal operation"],
   unlike: ["is no longer as learnt", "not as learnt", "it is no longer as learnt"],
   rate_wrong: ["come at another rate", "other rate", "rows come at another rate than in normal operation"],
+  not_judged: ["are not judged", "not judged", "rows come and are not judged, so that nothing is watched"],
   silent: ["do not come", "no rows", "no rows come at all"],
 };
 
 /** Problems of the stream as a whole: its rows, not a signal, do what the words say. */
-const OF_ROWS = new Set(["rate_wrong", "silent"]);
+const OF_ROWS = new Set(["rate_wrong", "not_judged", "silent"]);
 
 /** What stands for the stream where a signal's name is expected. */
 export const STREAM = "(stream)";

@@ -37,7 +37,7 @@ function judgeState(earlier) {
   const feed = !status ? "" : status.ended
     ? `The recording has ended; its last tick is of ${time(t, { date: true })}.`
     : status.away ? `No rows come: ${sentence(status.source)}`
-      : status.unwell[STREAM]?.state === "silent" ? status.unwell[STREAM].detail
+      : ["silent", "not_judged"].includes(status.unwell[STREAM]?.state) ? status.unwell[STREAM].detail
         : live.resumed ? resumedWords() : "";
 
   if (loud.length) {
@@ -54,6 +54,9 @@ function judgeState(earlier) {
     };
   }
   if (status?.ended) return { level: "none", words: "The recording has ended", more: `${t === null ? "It held no ticks." : `Its last tick is of ${time(t, { date: true })}${shelved ? "." : "; no alarm was on then."}`}${aside}` };
+  if (status?.unwell[STREAM]?.state === "not_judged") {
+    return { level: "warn", words: "Rows are not judged", more: `${status.unwell[STREAM].detail}${aside}` };
+  }
   if (live.quiet) {
     const why = status.away ? sentence(status.source) : status.unwell[STREAM].detail;
     return { level: "warn", words: "No rows come", more: `${why}${t === null ? "" : ` The last tick is of ${time(t)}.`}${aside}` };
