@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -14,8 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from causewatch.archive import read_archive, write_archive
 from causewatch.data import Writing
+from causewatch.data.cells import LARGEST
+from causewatch.data.raw import check_name
 from causewatch.discovery import Knowledge, LaggedMoments
-from causewatch.errors import CausewatchError, ModelFileError, shorten
+from causewatch.errors import HIDDEN, CausewatchError, ModelFileError, listing, shorten
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.model.normal import Mechanism, NormalModel, Provenance
 from causewatch.model.store_watching import read_watching, watching_arrays, watching_content
@@ -23,13 +26,20 @@ from causewatch.preprocess import Finding, Preprocessing
 
 __all__ = ["load", "save"]
 
+log = logging.getLogger(__name__)
+
 KIND, VERSION = "model", 5
 OLDEST = 5
+MOST_HOLD = 1000
+"""Ticks for which a missing value is replaced by the last one."""
 """Models of earlier formats hold the limits of another detector."""
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0, le=1e12)]
+Factor = Annotated[float, Field(ge=1e-3, le=1e3)]
+Seconds = Annotated[float, Field(ge=1e-9, le=1e9)]
+Finite = Annotated[float, Field(ge=-1e100, le=1e100)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 
@@ -40,10 +50,10 @@ class _Strict(BaseModel):
 class _Preprocessing(_Strict):
     signals: Annotated[list[Name], Field(min_length=1)]
     dropped: dict[str, str]
-    every: Positive
+    every: Seconds
     max_lag: Annotated[int, Field(ge=1, le=1000)]
-    step: Annotated[int, Field(ge=1)] | None
-    hold: Count
+    step: Annotated[int, Field(ge=1, le=10**9)] | None
+    hold: Annotated[int, Field(ge=0, le=MOST_HOLD)]
     reason: str
 
 
@@ -77,7 +87,7 @@ class _Settings(_Strict):
 
 
 class _Limits(_Strict):
-    moving: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    moving: Annotated[float, Field(ge=0, le=1e6)]
     false_alarm_every: Positive
     supported: Positive
     settings: dict[str, Any]
@@ -86,7 +96,7 @@ class _Limits(_Strict):
 class _Fared(_Strict):
     ticks: Count
     alarms: Count
-    share: Finite
+    share: Share
     factor: Finite
 
 
@@ -94,11 +104,11 @@ class _Watching(_Strict):
     limits: _Limits | None
     published: bool
     guarded: list[Name]
-    gap: Positive
+    gap: Seconds
     ticks: Count
     rows_per_tick: Positive
     fared: _Fared | None
-    factor: Positive
+    factor: Factor
 
 
 class _Writing(_Strict):
@@ -132,7 +142,7 @@ class _Moments(_Strict):
 class _Content(_Strict):
     preset: Literal["default", "paper"]
     preprocessing: _Preprocessing
-    interval: Positive
+    interval: Seconds
     clock: Literal["naive", "utc", "elapsed", "rows"]
     knowledge: dict[str, Any]
     report: list[_Finding]
@@ -191,9 +201,14 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
     )
     name = shorten(Path(path).name)
     try:
+        _check_text(content)
         checked = _Content.model_validate(content)
+        for signal in (*checked.preprocessing.signals, *checked.watching.guarded):
+            check_name(signal, "it")
         _check_arrays(arrays, checked.preprocessing)
-        return _build(checked, arrays)
+        model = _build(checked, arrays)
+        _tell_unreachable(model, name)
+        return model
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -202,6 +217,35 @@ def load(path: str | os.PathLike[str]) -> NormalModel:
         reason = str(error)
     msg = f"{name!r} is not a usable model ({shorten(reason, 120)})."
     raise ModelFileError(msg)
+
+
+def _tell_unreachable(model: NormalModel, name: str) -> None:
+    """Say for which signals nothing can raise an alarm."""
+    deaf = model.watching.unreachable(model.signals)
+    if deaf:
+        log.warning(
+            "%s has no limit that can be reached for %s of its %s signals: %s. Nothing they do"
+            " raises an alarm; learn the model again.",
+            name,
+            len(deaf),
+            len(model.signals) + len(model.watching.guarded),
+            listing(deaf),
+        )
+
+
+def _check_text(content: object) -> None:
+    """Raise if a text, wherever it is, holds what cannot be seen."""
+    if isinstance(content, str):
+        if HIDDEN.search(content.replace("\n", " ").replace("\t", " ")):
+            msg = f"the text {shorten(content)!r} holds control characters"
+            raise ValueError(msg)
+    elif isinstance(content, Mapping):
+        for key, value in content.items():
+            _check_text(key)
+            _check_text(value)
+    elif isinstance(content, list):
+        for value in content:
+            _check_text(value)
 
 
 def _origin(written: _Provenance) -> Provenance:
@@ -224,7 +268,7 @@ def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> N
     for name, shape in shapes.items():
         array = arrays[name]
         kind = np.int32 if name == "links" else np.float64
-        if array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
+        if array.shape != shape or array.dtype != kind or not np.all(np.abs(array) <= LARGEST):
             msg = f"array {name} has an unexpected shape, type or value"
             raise ValueError(msg)
     source, target, lag = arrays["links"].T

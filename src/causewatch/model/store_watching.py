@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.data.cells import LARGEST
 from causewatch.detectors import DetectorSettings, GuardRanges, Limits, NormalHabits
 from causewatch.model.watching import Fared, Watching
 
@@ -86,6 +87,11 @@ def read_watching(content: dict[str, Any], arrays: Arrays, signals: int, links: 
         if array.shape != shape or not numbers or not _sound(name, array):
             msg = f"array {name} has an unexpected shape, type or value"
             raise ValueError(msg)
+    for kind in ("guard", "habit", "limit"):
+        low, high = f"{kind}_low", f"{kind}_high"
+        if low in shapes and np.any(arrays[low] > arrays[high]):  # NaN: never seen
+            msg = f"array {low} lies above {high}"
+            raise ValueError(msg)
     twin = arrays["guard_twin"]
     if twin.dtype != np.dtype(np.int64):
         msg = "array guard_twin has an unexpected type"
@@ -138,7 +144,11 @@ def _sound(name: str, array: NDArray[Any]) -> bool:
     if name == "limit_statistics":
         return bool((array > 0).all())  # infinite: says nothing
     if name in ("watch_spread", "limit_links", "limit_scale"):
-        return bool(np.isfinite(array).all() and (array > 0).all())
+        return bool((array > 0).all() and (array <= LARGEST).all())
     if name in ("habit_low", "habit_high", "limit_low", "limit_high"):
-        return not bool(np.isinf(array).any())  # NaN: never seen
-    return bool(np.isfinite(array).all())
+        return bool((np.isnan(array) | (np.abs(array) <= LARGEST)).all())  # NaN: never seen
+    if name in ("habit_still", "habit_missing"):
+        return bool(((array >= 0) & (array <= 1)).all())
+    if name in ("habit_longest_still", "habit_longest_missing"):
+        return bool((array >= 0).all())
+    return bool((np.abs(array) <= LARGEST).all())
