@@ -18,8 +18,8 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 
 
-def forged_book() -> bytes:
-    """A spreadsheet of 1.4 kB, two cells of which are 17 billion apart."""
+def forged_book(rows: int = 1_048_576) -> bytes:
+    """A spreadsheet of 1.4 kB, two cells of which are 17 billion, or 16,384 `rows`, apart."""
     kind = "application/vnd.openxmlformats"
     main = f"{kind}-officedocument.spreadsheetml"
     parts = {
@@ -37,7 +37,7 @@ def forged_book() -> bytes:
         "</Relationships>",
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{SHEETS}"><sheetData>'
         '<row r="1"><c r="A1"><v>1</v></c></row>'
-        '<row r="1048576"><c r="XFD1048576"><v>2</v></c></row></sheetData></worksheet>',
+        f'<row r="{rows}"><c r="XFD{rows}"><v>2</v></c></row></sheetData></worksheet>',
     }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

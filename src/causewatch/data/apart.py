@@ -137,9 +137,12 @@ def parquet_rows(path: Path, columns: Sequence[int], start: int, count: int) -> 
     return _frame(_process.ask(path, "parquet_rows", **about))
 
 
-def book_cells(path: Path, skip: int = 0, text: int | None = None) -> pl.DataFrame:
-    """The first sheet of a spreadsheet without its first `skip` rows; `text` rows of it as text."""
-    return _frame(_process.ask(path, "book_cells", skip=skip, text=text))
+def book_cells(path: Path, size: int, skip: int = 0, text: int | None = None) -> pl.DataFrame:
+    """The first sheet of a spreadsheet without its first `skip` rows; `text` rows of it as text.
+
+    Reading may use so much memory, and give so many cells, as a book of `size` bytes can need.
+    """
+    return _frame(_process.ask(path, "book_cells", size=size, skip=skip, text=text))
 
 
 def _frame(data: bytes) -> pl.DataFrame:

@@ -12,8 +12,8 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,10 @@ SHARE = 0.5
 """Of the memory of the machine, what this process may use."""
 IDLE = 60.0
 """Seconds without a request after which it ends."""
+BOOK_LEAST, BOOK_TIMES = 1 << 30, 32
+"""Memory that a spreadsheet may need: bytes, and bytes for each of its own when unfolded."""
+FEW_CELLS = 4_000_000
+"""So many cells of a spreadsheet may be empty; of more, each takes at least a byte of it."""
 
 
 def parquet_shape(path: Path) -> bytes:
@@ -44,16 +48,21 @@ def parquet_rows(path: Path, columns: list[int], start: int, count: int) -> byte
     return _packed(rows)
 
 
-def book_cells(path: Path, skip: int, text: int | None) -> bytes:
+def book_cells(path: Path, size: int, skip: int, text: int | None) -> bytes:
     """The first sheet of a spreadsheet, or its first rows as text."""
     import fastexcel
 
-    book = fastexcel.read_excel(path)
-    if text is not None:
-        sheet = book.load_sheet(0, header_row=None, n_rows=text, dtypes="string")
-    else:
-        sheet = book.load_sheet(0, header_row=None, skip_rows=skip)
-    return _packed(sheet.to_polars())
+    with _no_more_than(BOOK_LEAST + BOOK_TIMES * size):
+        book = fastexcel.read_excel(path)
+        if text is not None:
+            sheet = book.load_sheet(0, header_row=None, n_rows=text, dtypes="string")
+        else:
+            sheet = book.load_sheet(0, header_row=None, skip_rows=skip)
+        cells = sheet.total_height * sheet.width
+        if cells > FEW_CELLS + size:
+            msg = f"it claims {cells:,} cells in {size:,} bytes"
+            raise ValueError(msg)
+        return _packed(sheet.to_polars())
 
 
 def _packed(frame: pl.DataFrame) -> bytes:
@@ -113,6 +122,24 @@ def _bound() -> None:
         memory = int(SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         # Of data, not of addresses: libraries reserve many of those and never use them.
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
+@contextmanager
+def _no_more_than(memory: int) -> Iterator[None]:
+    """Bound the memory further for a while."""
+    try:
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    except (ImportError, AttributeError):
+        yield
+        return
+    bounded = memory if most == resource.RLIM_INFINITY else min(memory, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (bounded, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _allow_time() -> None:

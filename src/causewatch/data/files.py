@@ -75,15 +75,15 @@ class ParquetTable:
 def open_spreadsheet(path: Path) -> FrameTable:
     """The first sheet of a spreadsheet as a raw table; title rows above the header are skipped."""
     tally, name = Tally(), file_name(path)
-    _check_book(path, name)
+    size = _unfolded(path, name)
     with _sentence(name, "as a spreadsheet", "save it as CSV"):
-        sample = book_cells(path, text=SAMPLE_ROWS)
+        sample = book_cells(path, size, text=SAMPLE_ROWS)
         rows = [["" if cell is None else cell for cell in row] for row in sample.rows()]
         if not rows:
             message = f"The first sheet of {name} is empty; a table is needed."
             raise TableError(message)
         layout = find_header(rows)
-        frame = book_cells(path, skip=layout.skip)
+        frame = book_cells(path, size, skip=layout.skip)
     tally.add(
         "title_rows",
         f"Rows above the header of {name}, skipped: {{count}}.",
@@ -107,16 +107,17 @@ def _sentence(name: str, how: str, remedy: str) -> Iterator[None]:
         raise TableError(message) from error
 
 
-def _check_book(path: Path, name: str) -> None:
-    """Raise if a spreadsheet, which is a zip file, would unfold into something huge."""
+def _unfolded(path: Path, name: str) -> int:
+    """Bytes of a spreadsheet, mostly a zip file, when unfolded; raises if it becomes huge."""
     try:
         with zipfile.ZipFile(path) as book:
             size = sum(member.file_size for member in book.infolist())
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
-        return  # of an older kind, or damaged: the reader will see
+        return path.stat().st_size  # of an older kind, or damaged: the reader will see
     if size > MOST_BOOK or size > MOST_RATIO * path.stat().st_size:
         message = f"{name} would unfold to {size:,} bytes; save it as CSV."
         raise TableError(message)
+    return size
 
 
 def open_file(
