@@ -66,9 +66,8 @@ class ReadingProcess:
                 raise
 
     def close(self) -> None:
-        """End the process; the next question starts another."""
-        with self._lock:
-            self._end()
+        """End the process without waiting for an answer; the next question starts another."""
+        self._end()
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = subprocess.Popen(
