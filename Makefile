@@ -66,12 +66,13 @@ league-quick: $(VENV)/.dev ## the same on one small simulated recording
 results: $(VENV)/.bench ## the other tables of docs/results
 	$(BIN)/python -m benchmarks.results
 
-proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, brokers, memory
+proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, brokers, damaged files, memory
 	$(BIN)/python -m benchmarks.accuracy.published_equality
 	$(BIN)/python -m benchmarks.speed.soak
 	$(BIN)/python -m benchmarks.proof.kills
 	$(BIN)/python -m benchmarks.proof.mqtt
 	$(BIN)/python -m benchmarks.proof.hostile
+	$(BIN)/python -m benchmarks.proof.tables
 	$(BIN)/python -m benchmarks.proof.memory
 	$(BIN)/python -m benchmarks.proof.viewers
 	$(BIN)/python -m benchmarks.proof.smooth

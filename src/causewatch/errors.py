@@ -35,6 +35,10 @@ __all__ = [
 MOST_NAMES = 12
 """How many names an error lists before it says how many more there are."""
 
+HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line ends, signs that turn the direction of writing, halves of characters:
+what no name holds, and what could make a sentence show something else than it says."""
+
 COMMA = re.compile(r",(?!\d{3}\b)")
 """A comma, but not that of 1,000."""
 
@@ -122,6 +126,10 @@ def quoted(name: str) -> str:
 
 
 def shorten(text: str, most: int = 60) -> str:
-    """`text` on one line, at most `most` characters long, for use in a sentence."""
-    line = " ".join(str(text).split())
+    r"""`text` on one line, at most `most` characters long, for use in a sentence.
+
+    >>> shorten("Ventil\x1b[2J")
+    'Ventil�[2J'
+    """
+    line = HIDDEN.sub("\ufffd", " ".join(str(text).split()))
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -36,7 +36,12 @@ def test_long_lists_and_names_are_cut_to_one_line():
 
 @pytest.mark.parametrize(
     ("text", "most", "expected"),
-    [("a  b\tc\nd", 60, "a b c d"), ("abcdef", 6, "abcdef"), ("abcdefg", 6, "abcde…")],
+    [
+        ("a  b\tc\nd", 60, "a b c d"),
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "abcde…"),
+        ("a\x1b[2J\u202eb\x9b\udc80°C", 60, "a\ufffd[2J\ufffdb\ufffd\ufffd°C"),
+    ],
 )
 def test_shorten(text, most, expected):
     assert shorten(text, most) == expected

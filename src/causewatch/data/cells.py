@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-__all__ = ["MISSING", "Numbers", "is_supported", "read_labels", "read_numbers"]
+__all__ = ["MISSING", "Numbers", "is_supported", "read_labels", "read_numbers", "shown"]
 
 MISSING = frozenset(
     {
@@ -130,3 +130,11 @@ def read_labels(cells: pl.Series, decimal: str = ".") -> NDArray[np.float64]:
         values = cells.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy().copy()
     counted = ~np.isnan(values) & (values != NOT_LABELLED)
     return np.where(counted, (values != 0).astype(np.float64), np.nan)
+
+
+def shown(cells: pl.Series, row: int) -> str:
+    """A cell as text; a time in a year that no calendar knows as the number that it is."""
+    try:
+        return str(cells[row])
+    except (ValueError, OverflowError):
+        return str(cells.to_physical()[row])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from causewatch.data.cells import is_supported, read_numbers
+from causewatch.data.cells import is_supported, read_numbers, shown
 from causewatch.data.label_columns import looks_like_labels
 from causewatch.data.notes import Tally
 from causewatch.data.raw import RawTable
@@ -205,7 +205,7 @@ def _named(raw: RawTable, head: pl.DataFrame, column: str, time_format: str | No
     detected = _detected(raw, head, column)
     if detected is None:
         cells = head[column].drop_nulls()
-        example = f", e.g. {shorten(str(cells[0]))!r}" if len(cells) else ""
+        example = f", e.g. {shorten(shown(cells, 0))!r}" if len(cells) else ""
         message = (
             f"Column {shorten(column)!r} of {raw.name} does not hold times{example}; name "
             "another column as time, or give the time format."

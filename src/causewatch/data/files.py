@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 
+from causewatch.data.apart import NotReadableError, book_cells, parquet_rows, parquet_shape
 from causewatch.data.dialect import find_header
 from causewatch.data.frames import FrameTable
 from causewatch.data.notes import Tally
@@ -39,14 +41,10 @@ class ParquetTable:
         self.tally = Tally()
         self._path = path
         self.file: SourceFile | None = None
-        try:
-            scan = pl.scan_parquet(path, glob=False)
-            names = scan.collect_schema().names()
-            self.rows = int(scan.select(pl.len()).collect().item())
-        except pl.exceptions.PolarsError as error:
-            raise self._damaged(error) from error
+        with _sentence(self.name, "as Parquet", "write it again"):
+            names, self.rows = parquet_shape(path)
         self.columns = clean_names(names, self.name, self.tally)
-        self._lazy = scan.rename(dict(zip(names, self.columns, strict=True)))
+        self._place = {name: place for place, name in enumerate(self.columns)}
 
     def head(self) -> pl.DataFrame:
         """The first rows."""
@@ -63,37 +61,29 @@ class ParquetTable:
         return f"row {row}"
 
     def _slice(self, columns: Sequence[str], start: int) -> pl.DataFrame:
-        try:
-            return self._lazy.select(columns).slice(start, block_rows(len(columns))).collect()
-        except pl.exceptions.PolarsError as error:
-            raise self._damaged(error) from error
-
-    def _damaged(self, error: Exception) -> TableError:
-        reason = shorten(str(error).split("\n")[0], 120)
-        return TableError(f"{self.name} cannot be read as Parquet ({reason}); write it again.")
+        places = [self._place[column] for column in columns]
+        count = min(block_rows(len(columns)), self.rows - start)
+        with _sentence(self.name, "as Parquet", "write it again"):
+            rows = parquet_rows(self._path, places, start, count)
+            if rows.shape != (count, len(places)):
+                msg = f"it has fewer than the {self.rows:,} rows it tells of"
+                raise NotReadableError(msg)
+        rows.columns = list(columns)
+        return rows
 
 
 def open_spreadsheet(path: Path) -> FrameTable:
     """The first sheet of a spreadsheet as a raw table; title rows above the header are skipped."""
-    import fastexcel
-
     tally, name = Tally(), file_name(path)
-    _check_book(path, name)
-    try:
-        book = fastexcel.read_excel(path)
-        sample = book.load_sheet(
-            0, header_row=None, n_rows=SAMPLE_ROWS, dtypes="string"
-        ).to_polars()
+    size = _unfolded(path, name)
+    with _sentence(name, "as a spreadsheet", "save it as CSV"):
+        sample = book_cells(path, size, text=SAMPLE_ROWS)
         rows = [["" if cell is None else cell for cell in row] for row in sample.rows()]
         if not rows:
             message = f"The first sheet of {name} is empty; a table is needed."
             raise TableError(message)
         layout = find_header(rows)
-        frame = book.load_sheet(0, header_row=None, skip_rows=layout.skip).to_polars()
-    except fastexcel.FastExcelError as error:
-        reason = shorten(str(error).split("\n")[0], 120)
-        message = f"{name} cannot be read as a spreadsheet ({reason}); save it as CSV."
-        raise TableError(message) from error
+        frame = book_cells(path, size, skip=layout.skip)
     tally.add(
         "title_rows",
         f"Rows above the header of {name}, skipped: {{count}}.",
@@ -106,16 +96,28 @@ def open_spreadsheet(path: Path) -> FrameTable:
     return FrameTable(frame, name, source=source, first_row=layout.skip + 1, tally=tally)
 
 
-def _check_book(path: Path, name: str) -> None:
-    """Raise if a spreadsheet, which is a zip file, would unfold into something huge."""
+@contextmanager
+def _sentence(name: str, how: str, remedy: str) -> Iterator[None]:
+    """Turn what cannot be read into one sentence."""
+    try:
+        yield
+    except (NotReadableError, pl.exceptions.PolarsError) as error:
+        reason = shorten(str(error).split("\n")[0], 120)
+        message = f"{name} cannot be read {how} ({reason}); {remedy}."
+        raise TableError(message) from error
+
+
+def _unfolded(path: Path, name: str) -> int:
+    """Bytes of a spreadsheet, mostly a zip file, when unfolded; raises if it becomes huge."""
     try:
         with zipfile.ZipFile(path) as book:
             size = sum(member.file_size for member in book.infolist())
     except (zipfile.BadZipFile, NotImplementedError, ValueError):
-        return  # of an older kind, or damaged: the reader will see
+        return path.stat().st_size  # of an older kind, or damaged: the reader will see
     if size > MOST_BOOK or size > MOST_RATIO * path.stat().st_size:
         message = f"{name} would unfold to {size:,} bytes; save it as CSV."
         raise TableError(message)
+    return size
 
 
 def open_file(

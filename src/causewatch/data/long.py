@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from causewatch.data.cells import is_supported, read_numbers
+from causewatch.data.cells import is_supported, read_numbers, shown
 from causewatch.data.columns import TIME_NAMES, TimeColumn, plain, writing_of
 from causewatch.data.frames import FrameTable
 from causewatch.data.notes import Tally
@@ -168,7 +168,7 @@ def _events(raw: RawTable, time: str | None, tally: Tally, find: FindTime) -> _E
     usable = times.ok & (tag != "").to_numpy()
     if (unusable := int((~usable).sum())) > FEW_BAD_TIMES * len(frame):
         row = int(np.argmin(usable))
-        cells = " ".join(str(frame[column][row]) for column in columns[:2])
+        cells = " ".join(shown(frame[column], row) for column in columns[:2])
         message = (
             f"{raw.name}, {raw.place(row)}: {shorten(cells)!r} is not a time and a tag; correct "
             "it, or give the time format."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +12,7 @@ import polars as pl
 
 from causewatch.data.notes import Tally
 from causewatch.data.table import SourceFile
-from causewatch.errors import TableError, listing, shorten
+from causewatch.errors import HIDDEN, TableError, listing, shorten
 
 __all__ = [
     "RawTable",
@@ -83,10 +82,10 @@ def file_name(path: Path) -> str:
 
 def check_name(name: str, place: str) -> None:
     """Raise if `name`, found in `place`, cannot be the name of a signal."""
-    if len(name) > LONGEST_NAME or any(unicodedata.category(letter) == "Cc" for letter in name):
+    if len(name) > LONGEST_NAME or HIDDEN.search(name):
         message = (
             f"{place} holds the name {shorten(name)!r}, which is too long or not text; short names "
-            "without control characters are needed."
+            "without control characters or signs that turn its direction are needed."
         )
         raise TableError(message)
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from causewatch.data.cells import read_labels, read_numbers
+from causewatch.data.cells import read_labels, read_numbers, shown
 from causewatch.data.columns import TimeColumn
 from causewatch.data.day_order import contrary
 from causewatch.data.notes import Tally
@@ -218,7 +218,7 @@ class _Converter:
         assert self._plan.time is not None
         if not self._first_bad:
             row = int(np.argmax(bad))
-            cell = " ".join(str(frame[column][row]) for column in self._plan.time.columns)
+            cell = " ".join(shown(frame[column], row) for column in self._plan.time.columns)
             where = f"{self._plan.raw.name}, {self._plan.raw.place(self.rows + row)}"
             names = "', '".join(shorten(column) for column in self._plan.time.columns)
             self._first_bad = f"{where}: {shorten(cell)!r} in column '{names}' is not a time"

@@ -11,7 +11,7 @@ from typing import Any
 
 from causewatch.discovery.constraints import Constraints, Rule, Study, fits, matching
 from causewatch.discovery.knowledge_file import Item, from_plain, inside, read_items
-from causewatch.errors import KnowledgeError, SettingError, shorten
+from causewatch.errors import HIDDEN, KnowledgeError, SettingError, shorten
 
 __all__ = ["Constraints", "Fact", "Knowledge", "Rule", "load_knowledge"]
 
@@ -302,6 +302,7 @@ def _mapping(item: Item, what: str, keys: Sequence[str] = ()) -> dict[str, Item]
         msg = f"{item.place} is {item.kind}; expected a mapping of {what}."
         raise KnowledgeError(msg)
     for key, value in item.value.items():
+        _visible(key, value)
         if keys and key not in keys:
             close = get_close_matches(key, keys, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -330,4 +331,15 @@ def _text(item: Item) -> str:
     if not isinstance(item.value, str) or not item.value.strip():
         msg = f"{item.place} holds {item.kind} where a name or text was expected."
         raise KnowledgeError(msg)
-    return item.value
+    return _visible(item.value, item)
+
+
+def _visible(text: str, item: Item) -> str:
+    """A text, if all of it can be seen."""
+    if HIDDEN.search(text):
+        msg = (
+            f"{item.place} holds {shorten(text)!r}, with control characters or signs that turn the"
+            " direction of writing; leave them out."
+        )
+        raise KnowledgeError(msg)
+    return text

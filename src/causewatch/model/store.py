@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -15,8 +16,10 @@ from pydantic import Field, ValidationError
 
 from causewatch.archive import pack_archive, read_archive
 from causewatch.data import Writing
+from causewatch.data.cells import LARGEST
+from causewatch.data.raw import check_name
 from causewatch.discovery import Knowledge, LaggedMoments
-from causewatch.errors import CausewatchError, ModelFileError, shorten
+from causewatch.errors import HIDDEN, CausewatchError, ModelFileError, listing, shorten
 from causewatch.files import write_atomically
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.model.normal import Mechanism, NormalModel, Provenance
@@ -24,7 +27,7 @@ from causewatch.model.store_watching import (
     Count,
     Finite,
     Name,
-    Positive,
+    Seconds,
     Strict,
     WatchingContent,
     read_watching,
@@ -35,18 +38,22 @@ from causewatch.preprocess import Finding, Preprocessing
 
 __all__ = ["load", "pack", "save", "unpack"]
 
+log = logging.getLogger(__name__)
+
 KIND, VERSION = "model", 5
 OLDEST = 5
 """Models of earlier formats hold the limits of another detector."""
+MOST_HOLD = 1000
+"""Ticks for which a missing value is replaced by the last one."""
 
 
 class _Preprocessing(Strict):
     signals: Annotated[list[Name], Field(min_length=1)]
     dropped: dict[str, str]
-    every: Positive
+    every: Seconds
     max_lag: Annotated[int, Field(ge=1, le=1000)]
-    step: Annotated[int, Field(ge=1)] | None
-    hold: Count
+    step: Annotated[int, Field(ge=1, le=10**9)] | None
+    hold: Annotated[int, Field(ge=0, le=MOST_HOLD)]
     reason: str
     columns: Annotated[list[Name], Field(min_length=1)]
 
@@ -92,7 +99,7 @@ class _Moments(Strict):
 class _Content(Strict):
     preset: Literal["default", "paper"]
     preprocessing: _Preprocessing
-    interval: Positive
+    interval: Seconds
     clock: Literal["naive", "utc", "elapsed", "rows"]
     knowledge: dict[str, Any]
     report: tuple[Finding, ...]
@@ -164,10 +171,15 @@ def _read(source: str | os.PathLike[str] | bytes, name: str) -> NormalModel:
         " 'causewatch learn'",
     )
     try:
+        _check_text(content)
         # As JSON, in which what is a tuple here may strictly be a list.
         checked = _Content.model_validate_json(json.dumps(content))
+        for signal in (*checked.preprocessing.signals, *checked.watching.guarded):
+            check_name(signal, "it")
         _check_arrays(arrays, checked.preprocessing)
-        return _build(checked, arrays)
+        model = _build(checked, arrays)
+        _tell_unreachable(model, name)
+        return model
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -176,6 +188,35 @@ def _read(source: str | os.PathLike[str] | bytes, name: str) -> NormalModel:
         reason = str(error)
     msg = f"{name!r} is not a usable model ({shorten(reason, 120)})."
     raise ModelFileError(msg)
+
+
+def _tell_unreachable(model: NormalModel, name: str) -> None:
+    """Say for which signals nothing can raise an alarm."""
+    deaf = model.watching.unreachable(model.signals)
+    if deaf:
+        log.warning(
+            "%s has no limit that can be reached for %s of its %s signals: %s. Nothing they do"
+            " raises an alarm; learn the model again.",
+            name,
+            len(deaf),
+            len(model.signals) + len(model.watching.guarded),
+            listing(deaf),
+        )
+
+
+def _check_text(content: object) -> None:
+    """Raise if a text, wherever it is, holds what cannot be seen."""
+    if isinstance(content, str):
+        if HIDDEN.search(content.replace("\n", " ").replace("\t", " ")):
+            msg = f"the text {shorten(content)!r} holds control characters"
+            raise ValueError(msg)
+    elif isinstance(content, Mapping):
+        for key, value in content.items():
+            _check_text(key)
+            _check_text(value)
+    elif isinstance(content, list):
+        for value in content:
+            _check_text(value)
 
 
 def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> None:
@@ -192,7 +233,7 @@ def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> N
     for name, shape in shapes.items():
         array = arrays[name]
         kind = np.int32 if name == "links" else np.float64
-        if array.shape != shape or array.dtype != kind or not np.isfinite(array).all():
+        if array.shape != shape or array.dtype != kind or not np.all(np.abs(array) <= LARGEST):
             msg = f"array {name} has an unexpected shape, type or value"
             raise ValueError(msg)
     source, target, lag = arrays["links"].T

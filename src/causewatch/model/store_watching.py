@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from causewatch.data.cells import LARGEST
 from causewatch.detectors import DetectorSettings, GuardRanges, Limits, NormalHabits
 from causewatch.model.watching import SecondRecording, Watching
 
@@ -18,6 +19,7 @@ __all__ = [
     "Finite",
     "Name",
     "Positive",
+    "Seconds",
     "Strict",
     "WatchingContent",
     "read_watching",
@@ -33,9 +35,12 @@ MOST_TICKS = 100_000
 """Kept for re-estimating links at most: a forged file must not fill the memory."""
 
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0, le=1e12)]
+Factor = Annotated[float, Field(ge=1e-3, le=1e3)]
+Seconds = Annotated[float, Field(ge=1e-9, le=1e9)]
+Finite = Annotated[float, Field(ge=-1e100, le=1e100)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=10_000)]
 
 
@@ -48,10 +53,19 @@ class Strict(BaseModel):
 class LimitsContent(Strict):
     """The numbers of limits; the arrays are beside them."""
 
-    moving: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    moving: Annotated[float, Field(ge=0, le=1e6)]
     false_alarm_every: Positive
     supported: Positive
     settings: dict[str, Any]
+
+
+class SecondContent(Strict):
+    """How a second recording fared; see `SecondRecording`."""
+
+    ticks: Count
+    alarms: Count
+    share: Share
+    factor: Finite
 
 
 class WatchingContent(Strict):
@@ -60,11 +74,11 @@ class WatchingContent(Strict):
     limits: LimitsContent | None
     published: bool
     guarded: list[Name]
-    gap: Positive
+    gap: Seconds
     ticks: Count
     rows_per_tick: Positive
-    fared: SecondRecording | None
-    factor: Positive
+    fared: SecondContent | None
+    factor: Factor
 
 
 def watching_content(watching: Watching) -> dict[str, Any]:
@@ -130,6 +144,11 @@ def read_watching(content: WatchingContent, arrays: Arrays, signals: int, links:
         if array.shape != shape or not numbers or not _sound(name, array):
             msg = f"array {name} has an unexpected shape, type or value"
             raise ValueError(msg)
+    for kind in ("guard", "habit", "limit"):
+        low, high = f"{kind}_low", f"{kind}_high"
+        if low in shapes and np.any(arrays[low] > arrays[high]):  # NaN: never seen
+            msg = f"array {low} lies above {high}"
+            raise ValueError(msg)
     twin = arrays["guard_twin"]
     if twin.dtype != np.dtype(np.int64):
         msg = "array guard_twin has an unexpected type"
@@ -160,7 +179,7 @@ def read_watching(content: WatchingContent, arrays: Arrays, signals: int, links:
             **{name: arrays[f"habit_{name}"] for name in HABITS},
         ),
         gap=content.gap,
-        second=content.fared,
+        second=content.fared and SecondRecording(**content.fared.model_dump()),
         factor=content.factor,
     )
 
@@ -182,7 +201,11 @@ def _sound(name: str, array: NDArray[Any]) -> bool:
     if name == "limit_statistics":
         return bool((array > 0).all())  # infinite: says nothing
     if name in ("watch_spread", "limit_links", "limit_scale"):
-        return bool(np.isfinite(array).all() and (array > 0).all())
+        return bool((array > 0).all() and (array <= LARGEST).all())
     if name in ("habit_low", "habit_high", "limit_low", "limit_high"):
-        return not bool(np.isinf(array).any())  # NaN: never seen
-    return bool(np.isfinite(array).all())
+        return bool((np.isnan(array) | (np.abs(array) <= LARGEST)).all())  # NaN: never seen
+    if name in ("habit_still", "habit_missing"):
+        return bool(((array >= 0) & (array <= 1)).all())
+    if name in ("habit_longest_still", "habit_longest_missing"):
+        return bool((array >= 0).all())
+    return bool((np.abs(array) <= LARGEST).all())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from causewatch.data.cells import LARGEST
 from causewatch.detectors import (
     DetectorSettings,
     Equations,
@@ -28,6 +29,8 @@ Floats = NDArray[np.float64]
 
 LEAST_TICKS = 30
 """Fewer normal ticks than this say nothing about what is normal."""
+UNREACHABLE = 1e6
+"""Usual deviations that nothing in a plant is ever off."""
 MERGE = 10
 """Excursions closer than this many ticks are one alarm."""
 
@@ -89,6 +92,15 @@ class Watching:
     gap: float
     second: SecondRecording | None = None
     factor: float = 1.0
+
+    def unreachable(self, signals: Sequence[str]) -> list[str]:
+        """Those of the model's `signals` and the guarded ones that no limit can hold."""
+        deaf: list[str] = []
+        if self.limits is not None:
+            least = self.limits.statistics.min(axis=0) * self.factor
+            deaf = [name for name, limit in zip(signals, least, strict=True) if limit > UNREACHABLE]
+        wide = np.abs(self.ranges.high - self.ranges.low) > LARGEST / UNREACHABLE
+        return deaf + [name for name, far in zip(self.guarded, wide, strict=True) if far]
 
 
 def prepare(

@@ -408,6 +408,24 @@ FORGERIES = {
     "a guard that is no column": put("content", "watching", "guarded", ["flatter"]),
     "fewer than no moving signals": put("content", "watching", "limits", "moving", -1.0),
     "a factor of zero": put("content", "watching", "factor", 0.0),
+    "a factor beyond reach": put("content", "watching", "factor", 1e9),
+    "an interval of ages": put("content", "interval", 1e12),
+    "ticks of ages": put("content", "preprocessing", "every", 1e300),
+    "ticks of nothing": put("content", "preprocessing", "every", 1e-300),
+    "a gap of ages": put("content", "watching", "gap", 1e300),
+    "a step of ages": put("content", "preprocessing", "step", 10**30),
+    "values held for ages": put("content", "preprocessing", "hold", 10**9),
+    "a share of many": lambda c, a: a["habit_missing"].__setitem__(0, 7.0),
+    "a run of less than nothing": lambda c, a: a["habit_longest_still"].__setitem__(0, -1),
+    "a value beyond measure": lambda c, a: a["centre"].__setitem__(0, 1e200),
+    "a range upside down": lambda c, a: a["limit_low"].__setitem__(0, 1e9),
+    "a guard upside down": lambda c, a: a["guard_low"].__setitem__(0, 1e9),
+    "a name that clears the screen": put("content", "preprocessing", "signals", 1, "P\x1b[2J"),
+    "a name on two lines": put("content", "preprocessing", "signals", 1, "P\n101"),
+    "a name turned around": put("content", "preprocessing", "signals", 1, "P\u202e101"),
+    "a text turned around": put("content", "preprocessing", "reason", "x\u2066y"),
+    "a text that clears the screen": put("content", "provenance", "created", "\x9b2J"),
+    "a label turned around": put("content", "knowledge", "labels", {"LIT301": "\u202elevel"}),
     "rows below none": put("content", "provenance", "rows", -1),
 }
 
@@ -415,7 +433,25 @@ FORGERIES = {
 @pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES)
 def test_what_makes_no_sense_is_refused_even_with_correct_checksums(change, saved):
     forge(saved, change)
-    assert "not a usable model" in refused(saved) or "damaged" in refused(saved)
+    sentence = refused(saved)
+    assert "not a usable model" in sentence or "damaged" in sentence
+    assert sentence.isprintable()
+
+
+def test_limits_that_nothing_reaches_are_told_of(saved, caplog):
+    cw.load(saved)
+    assert caplog.text == ""
+
+    def deafen(content, arrays):
+        arrays["limit_statistics"][:, 1] = np.inf
+        arrays["limit_statistics"][:, 2] = 1e30
+        arrays["guard_low"][0], arrays["guard_high"][0] = -1e99, 1e99
+
+    forge(saved, deafen)
+    assert cw.load(saved).signals
+    assert (
+        "no limit that can be reached for 3 of its 6 signals: LIT301, größe, flat." in caplog.text
+    )
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "3", '"x"', "{", "", '{"preset": NaN}', "[" * 9999])

@@ -19,6 +19,7 @@ from causewatch.streaming.sources.files import open_file_source
 from causewatch.streaming.sources.folder import FolderSource
 from causewatch.streaming.sources.folder_names import natural
 from causewatch.testing import FakeClock
+from mutated import forged_book
 
 WANTED = Wanted(("a", "b"), 1.0)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -214,9 +215,33 @@ def test_odd_files_are_counted_and_passed_over(tmp_path, opened, caplog):
     source = opened(follow=False)
     assert drained(source) == expected(0, 10)
     assert source.problems == {"bad_files": 4, "bad_lines": 1}
-    passed = [line.split()[0] for line in caplog.messages if "passed over" in line]
+    passed = [line.split()[0] for line in caplog.messages if "was set aside" in line]
     assert passed == ["0", "2.csv", "3.csv", "5.jsonl"]
     assert "tells the time otherwise" in caplog.text
+
+
+def test_a_file_that_cannot_be_read_is_set_aside_for_later_runs_too(tmp_path, opened, caplog):
+    (tmp_path / "1.csv").write_text(text(0, 5))
+    bad = tmp_path / "2.xlsx"
+    bad.write_bytes(forged_book())
+    source = opened()
+    assert drained(source) == expected(0, 5)
+    assert source.problems == {"bad_files": 1}
+    assert caplog.text.count("2.xlsx was set aside: 2.xlsx cannot be read as a spreadsheet") == 1
+    after = json.loads(json.dumps(source.position()))
+    source.close()
+    source = opened(after)
+    assert source.position() == after
+    assert drained(source) == []
+    assert source.problems == {}  # it was not tried
+    assert caplog.text.count("was set aside") == 1
+    after = source.position()
+    source.close()
+    # Another file under its name is another matter.
+    parquet(bad, 5, 10)
+    source = opened(after)
+    assert drained(source) == expected(5, 10)
+    assert source.problems == {}
 
 
 def test_folders_that_are_refused(tmp_path, opened):

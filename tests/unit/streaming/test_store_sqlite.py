@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import resource
@@ -422,3 +423,63 @@ def test_the_lock_names_who_holds_it(tmp_path, store):
     with store.lock(), closing(SqliteStore(tmp_path / "state")) as other:
         with pytest.raises(InUseError, match=rf"\(process {os.getpid()}\); stop that first"):
             other.lock().__enter__()
+
+
+def test_a_lock_names_who_holds_it_now(tmp_path, store):
+    (tmp_path / "state").mkdir()
+    lock = tmp_path / "state" / "lock"
+    lock.write_text("999999999")  # who had it long ago
+    with lock.open() as file:  # others need not write to it
+        fcntl.flock(file, fcntl.LOCK_SH)
+        with pytest.raises(InUseError, match=rf"\(process {os.getpid()}\)"):
+            store.lock().__enter__()
+    with store.lock():
+        assert lock.read_text() == str(os.getpid())
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("mine"), os.mkfifo])
+def test_a_lock_that_is_no_file_is_not_opened(tmp_path, make):
+    (tmp_path / "mine").write_text("precious")
+    make(tmp_path / "lock")
+    with closing(SqliteStore(tmp_path)) as store:
+        with pytest.raises(StreamError, match=r"'lock' in .* is no file of its own; remove it"):
+            store.lock().__enter__()
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def test_the_state_is_for_its_owner_only_from_the_beginning(tmp_path, store, caplog, monkeypatch):
+    def modes():
+        folder = tmp_path / "state"
+        return {one.name: one.stat().st_mode & 0o777 for one in (folder, *folder.iterdir())}
+
+    begun, connect = [], sqlite3.connect
+
+    def looked(*arguments, **more):
+        begun.append(modes())
+        return connect(*arguments, **more)
+
+    monkeypatch.setattr(sqlite3, "connect", looked)
+    former = os.umask(0)
+    try:
+        with store.lock():
+            store.save(checkpoint(1), [numbered(1)])
+            found = modes()
+    finally:
+        os.umask(former)
+    assert begun == [{"state": 0o700, "lock": 0o600, "watch.db": 0o600}]
+    assert found.pop("state") == 0o700
+    assert found == dict.fromkeys(("lock", "watch.db", "watch.db-wal", "watch.db-shm"), 0o600)
+    assert caplog.text == ""
+
+
+def test_a_state_that_others_may_read_is_told_of(tmp_path, store, caplog):
+    with store.lock():
+        store.save(checkpoint(1), [])
+    (tmp_path / "state" / "watch.db").chmod(0o644)
+    with store.lock():
+        pass
+    assert caplog.text == ""  # nobody else can enter the folder
+    (tmp_path / "state").chmod(0o755)
+    with store.lock():
+        pass
+    assert caplog.text.count("is open to other users") == 1

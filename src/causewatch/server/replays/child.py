@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from causewatch.data.files import ParquetTable
 from causewatch.errors import CausewatchError
 from causewatch.model import load
 from causewatch.monitor import Monitor, Tick
@@ -169,19 +170,13 @@ class _Progress:
         with path.open("rb") as file:
             start = file.read(4)
         self._bytes = 0 if start.startswith(PACKED) else path.stat().st_size
-        self._rows = _rows_of(path) if start == PARQUET else 0
+        self._rows = ParquetTable(path).rows if start == PARQUET else 0
 
     def share(self, source: Source, rows: int) -> float | None:
         if self._rows:
             return min(1.0, rows / self._rows)
         done = source.position().get("bytes")
         return min(1.0, done / self._bytes) if self._bytes and isinstance(done, int) else None
-
-
-def _rows_of(path: Path) -> int:
-    import polars as pl
-
-    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 
 
 def main() -> None:

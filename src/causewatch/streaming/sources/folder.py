@@ -3,7 +3,8 @@
 Files are read in order of time if all of them tell it; else, and if the folder is followed, in the
 order of their names, in which numbers count as numbers: ``part2`` comes before ``part10``. If it is
 followed, the last file is read while it is written, and a file with a later name means that the
-ones before it are finished.
+ones before it are finished. A file that is finished and cannot be read is set aside: it is tried
+again only once it has changed, also by later runs.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import gzip
 import logging
 import os
 import time
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,6 +32,9 @@ from causewatch.streaming.sources.tables import matching
 __all__ = ["FolderSource"]
 
 log = logging.getLogger(__name__)
+
+_State = tuple[str, int, int]
+"""Name, size and time of the last change of a file."""
 
 EACH_ROW = "each row"
 """Where other files have a clock: those of JSON lines tell the time row by row."""
@@ -84,7 +90,8 @@ class FolderSource:
         self._given = False  # whether rows of it were given out
         first = None if self._follow or self._wanted.counted else self._first_time
         self._names = FolderNames(self._path, self._every, self._now, first)
-        self._tried: tuple[str, int, int] | None = None  # what could not be read yet
+        self._tried: _State | None = None  # what could not be read yet
+        self._aside: _State | None = None  # the present file as it was, if it cannot be read
         self._clock: str | None = None
         self._example = b""  # first lines of the last text
         self._problems: Counter[str] = Counter()
@@ -135,7 +142,12 @@ class FolderSource:
             self._rows, self._before = int(self._place.get("rows", 0)), int(after["before"])
             self._clock = after.get("clock")
             self._names.recall([str(name) for name in after.get("seen", ())])
-            self._names.again(self._file)
+            aside = after.get("aside")
+            if aside is not None and (self._file, *aside) == _state(self._path / self._file):
+                self._aside, self._again = (self._file, *aside), False
+                self._names.begin(self._file)
+            else:
+                self._names.again(self._file)
             self._names.look()
         elif not self._follow:
             self._open_first()
@@ -167,7 +179,7 @@ class FolderSource:
         if self._file is None:
             return {"name": self.name, "rows": 0}
         reader = self._reader
-        return {
+        found = {
             "name": self.name,
             "rows": self._before + (self._rows if reader is None else reader.rows),
             "file": self._file,
@@ -176,6 +188,7 @@ class FolderSource:
             "clock": self._clock,
             "seen": self._names.remembered(),
         }
+        return found if self._aside is None else found | {"aside": list(self._aside[1:])}
 
     def committed(self) -> None:
         """See `Source`; files need no acknowledgement."""
@@ -231,12 +244,12 @@ class FolderSource:
             if state[1]:
                 reader = self._opened(name, finished)
         except CausewatchError as error:
-            if not finished:
+            if not finished and not _has_its_end(self._path / name):
                 self._tried = state
                 log.info("%s Another try follows once it has grown.", error)
                 return False
             self._pass(name)
-            self._count_bad(name, error)
+            self._set_aside(state, error)
             return True
         self._pass(name)
         self._reader, self._growing = reader, not finished
@@ -287,6 +300,7 @@ class FolderSource:
         if not (self._again and name == self._file):
             self._before, self._rows, self._place = self._before + self._rows, 0, {}
         self._file, self._again, self._last_look, self._given = name, False, False, False
+        self._aside = None
         self._names.begin(name)
 
     def _check_clock(self, clock: str | None) -> None:
@@ -300,19 +314,22 @@ class FolderSource:
     def _refuse(self, reader: Reader, error: CausewatchError) -> None:
         """The present file makes no sense, or not yet."""
         name = self._file or ""
-        if self._given or self._place.get("rows") or not self._growing:
+        begun = self._given or self._place.get("rows")
+        if begun or not self._growing or _has_its_end(self._path / name):
             self._set_down(reader)
-            self._count_bad(name, error)
+            self._set_aside(_state(self._path / name), error)
             return
         reader.close()
         self._reader, self._again, self._place = None, True, {}
         self._names.again(name)
         self._tried = _state(self._path / name)
 
-    def _count_bad(self, name: str, error: CausewatchError) -> None:
+    def _set_aside(self, state: _State | None, error: CausewatchError) -> None:
+        """Count and tell that the present file, as it is now, cannot be read."""
         self._problems["bad_files"] += 1
+        self._aside = state
         self._error = self._error or error
-        log.warning("%s was passed over: %s", shown(name), error)
+        log.warning("%s was set aside: %s", shown(self._file or ""), error)
 
     def _set_down(self, reader: Reader) -> None:
         """No more is read from a file."""
@@ -343,8 +360,18 @@ def check_whole(path: Path) -> None:
         raise TableError(msg)
 
 
-def _state(path: Path) -> tuple[str, int, int] | None:
-    """Name, size and time of the last change of a file; None if it is not there."""
+def _has_its_end(path: Path) -> bool:
+    """Whether a file is whole, as can be told of Parquet and of zip archives by how they end."""
+    with suppress(OSError), path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            return zipfile.is_zipfile(file)
+        file.seek(max(4, file.seek(0, os.SEEK_END) - 4))
+        return file.read() == b"PAR1"
+    return False
+
+
+def _state(path: Path) -> _State | None:
+    """A file as it is now; None if it is not there."""
     try:
         now = os.stat(path)
     except OSError:

@@ -280,9 +280,10 @@ def is_text(path: Path, reading: Reading, usual: Writing | None = None) -> bool:
         raise unreadable(file_name(path), error) from error
     if not start or is_json(start):
         return True
+    if path.suffix.lower() in SPREADSHEETS or start.startswith(ARCHIVES):
+        return False  # what is no table at all is refused with a sentence when read as one
     try:
         raw = open_file(path, reading.separator, reading.decimal, usual)
         return isinstance(raw, TextTable) and not is_long(raw, reading.time)
     except TableError:
-        # What is no text at all is refused with a sentence of its own when read as a table.
-        return path.suffix.lower() not in SPREADSHEETS and not start.startswith(ARCHIVES)
+        return True

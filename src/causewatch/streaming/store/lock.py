@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from causewatch.errors import shorten
+from causewatch.errors import StreamError, shorten
 from causewatch.streaming.store.sql import InUseError
 
 __all__ = ["lock_folder"]
+
+OWN = 0o600
+"""Nobody but the owner may open the file: whoever may read it could hold the lock, too."""
 
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
     """Be the only one who holds the lock of a folder; raises `InUseError` if somebody else does."""
-    with (folder / "lock").open("a+b") as file:
+    with os.fdopen(_open(folder), "r+b", buffering=0) as file:
         if not _try_lock(file.fileno()):
-            file.seek(0)
-            holder = file.read(20).decode("ascii", "replace").strip() or "unknown"
+            written = file.read(20).decode("ascii", "replace").strip()
+            holder = _holder(os.fstat(file.fileno())) or written or "unknown"
             msg = (
                 f"{str(folder)!r} is in use by a running watch (process {shorten(holder)}); stop"
                 " that first, or name another folder."
@@ -27,8 +32,31 @@ def lock_folder(folder: Path) -> Iterator[None]:
             raise InUseError(msg)
         file.truncate(0)
         file.write(str(os.getpid()).encode())
-        file.flush()
         yield
+
+
+def _open(folder: Path) -> int:
+    """The file of the lock, made if need be; raises `StreamError` for what is no file."""
+    path, flags = folder / "lock", os.O_RDWR | os.O_CREAT
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    if not path.is_symlink():  # which O_NOFOLLOW makes sure of, where it is known
+        file = os.open(path, flags, OWN)
+        if stat.S_ISREG(os.fstat(file).st_mode):
+            return file
+        os.close(file)
+    msg = f"'lock' in {str(folder)!r} is no file of its own; remove it, or name another folder."
+    raise StreamError(msg)
+
+
+def _holder(file: os.stat_result) -> str:
+    """Which process holds the lock now, where the system tells; what is in the file may be old."""
+    place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+    with suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            if match := re.match(rf"\d+: FLOCK\s+ADVISORY\s+\w+\s+([1-9]\d*) {place} ", line):
+                return match[1]
+    return ""
 
 
 def _try_lock(file: int) -> bool:

@@ -21,6 +21,8 @@ from causewatch.streaming.store.lock import lock_folder
 from causewatch.streaming.store.sql import SqlStore
 from causewatch.streaming.store.sqlite_file import (
     FILE,
+    make_file,
+    open_to_others,
     sentences,
     sync_folder,
     to_wal,
@@ -100,6 +102,13 @@ class SqliteStore(SqlStore):
             with self._mutex:
                 self._saver.forget()
                 self._connect(make=True)
+            if open_to_others(self._folder):
+                log.warning(
+                    "The state in %s is open to other users, who can read it and hold up writing;"
+                    " close it with 'chmod -R go= %s'.",
+                    self._name,
+                    self._folder,
+                )
             yield
 
     def check(self) -> None:
@@ -176,7 +185,7 @@ class SqliteStore(SqlStore):
         if self._folder.is_dir():
             return
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             sync_folder(self._folder.parent)
         except OSError as error:
             msg = f"The folder {self._name} cannot be made: {error.strerror}."
@@ -193,6 +202,7 @@ class SqliteStore(SqlStore):
                 if not make:
                     return None
                 self._make_folder()
+                make_file(self._place)
             with sentences(self._name):
                 self._connection = self._open()
         if not self._ready:

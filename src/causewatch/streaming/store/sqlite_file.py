@@ -11,7 +11,15 @@ from pathlib import Path
 
 from causewatch.errors import ModelFileError, StreamError, shorten
 
-__all__ = ["FILE", "sentences", "sync_folder", "to_wal", "transaction"]
+__all__ = [
+    "FILE",
+    "make_file",
+    "open_to_others",
+    "sentences",
+    "sync_folder",
+    "to_wal",
+    "transaction",
+]
 
 FILE = "watch.db"
 REASONS = {
@@ -74,6 +82,23 @@ def to_wal(connection: sqlite3.Connection, patience: float) -> None:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
             time.sleep(0.01)
+
+
+def make_file(path: str) -> None:
+    """Make the file for its owner only; SQLite makes those next to it alike.
+
+    Only a file that is not there is opened: closing one that SQLite has open would end its locks.
+    """
+    with suppress(OSError):  # of which SQLite tells, or somebody was faster
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def open_to_others(folder: Path) -> bool:
+    """Whether other users may open the file, or put another in its place."""
+    if os.name != "posix":
+        return False
+    file, place = (os.stat(one).st_mode for one in (folder / FILE, folder))
+    return bool(place & 0o022 or (file & 0o077 and place & 0o011))
 
 
 def sync_folder(folder: Path) -> None:
