@@ -121,6 +121,7 @@ def watching_arrays(watching: Watching) -> dict[str, NDArray[Any]]:
 
 def read_watching(content: WatchingContent, arrays: Arrays, signals: int, links: int) -> Watching:
     """The part of a model that `watching_content` and `watching_arrays` wrote, checked."""
+    fared = content.fared
     guarded, written = tuple(content.guarded), content.limits
     columns = signals + len(guarded)
     shapes: dict[str, tuple[int, ...]] = {
@@ -179,7 +180,7 @@ def read_watching(content: WatchingContent, arrays: Arrays, signals: int, links:
             **{name: arrays[f"habit_{name}"] for name in HABITS},
         ),
         gap=content.gap,
-        second=content.fared and SecondRecording(**content.fared.model_dump()),
+        second=None if fared is None else SecondRecording(**fared.model_dump()),
         factor=content.factor,
     )
 
