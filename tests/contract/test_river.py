@@ -209,7 +209,7 @@ def test_rows_may_have_times(stream):
 
 def test_parameters_are_those_of_learning():
     learnable = set(inspect.signature(cw.learn).parameters)
-    learnable -= {"normal", "calibrate", "progress", "now", "reading"}
+    learnable -= {"normal", "calibrate", "progress", "now", "reading", "keep_labelled"}
     assert set(RiverDetector()._get_params()) == learnable | {"warm_up", "time"}
     with pytest.raises(SettingError, match="warm_up is 5"):
         RiverDetector(warm_up=5)

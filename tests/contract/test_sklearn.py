@@ -240,7 +240,8 @@ def test_parameters_are_those_of_learning(normal):
     learnable = {
         name
         for name, one in cw.learn.__annotations__.items()
-        if name not in ("return", "normal", "calibrate", "progress", "now", "reading")
+        if name
+        not in ("return", "normal", "calibrate", "progress", "now", "reading", "keep_labelled")
     }
     assert set(detector.get_params()) == learnable | {"contamination"}
 
