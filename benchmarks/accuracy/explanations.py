@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from benchmarks.common import ROOT, commit, data_folder, machine, options, table
+from benchmarks.common import ROOT, data_folder, machine, options, table
 from benchmarks.league.recordings import COLUMNS, PARTS, cases_of
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -80,7 +80,7 @@ def main() -> None:
     )
     folder = data_folder()
     parts = PARTS if given.part == "both" else (given.part,)
-    made = f"Made by `{COMMAND} --write`; commit {commit()}, {machine()}"
+    made = f"Made by `{COMMAND} --write`; {machine()}"
     page = ["# Explanations", made, ABOUT]
     for part in parts:
         found = [

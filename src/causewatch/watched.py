@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 
 from causewatch.data import Clock, TimeTable, read_table
 from causewatch.data.table import NANOSECONDS
-from causewatch.errors import TableError, listing, plural
+from causewatch.errors import SettingError, TableError, listing, plural
 from causewatch.explain.described import describe
 from causewatch.model import NormalModel
-from causewatch.monitor import Alarm, AlarmSettings, Monitor
+from causewatch.monitor import Alarm, AlarmSettings, Monitor, too_little_judged
 from causewatch.monitor.intake_cells import misfit
 from causewatch.monitor.recorded import RowCover, ticks_of_table
 
@@ -87,7 +88,7 @@ def watch(
     >>> found.alarms["kind"].to_list(), found.alarms["signal"].to_list()
     (['anomaly', 'health'], ['x2', 'x2'])
     """
-    monitor = Monitor(model, settings=settings, describe=describe)
+    monitor = Monitor(_model(model), settings=settings, describe=describe)
     last: dict[str, Alarm] = {}
     like, table = _library(recording), _read(model, recording, reading)
     scores = _scored(monitor, table, like, last)
@@ -103,8 +104,18 @@ def score(
     **reading: Any,
 ) -> Any:
     """The `scores` of :func:`watch` alone: faster, since no alarm is explained."""
-    monitor = Monitor(model, settings=settings)
+    monitor = Monitor(_model(model), settings=settings)
     return _scored(monitor, _read(model, recording, reading), _library(recording), {})
+
+
+def _model(given: object) -> NormalModel:
+    if isinstance(given, NormalModel):
+        return given
+    msg = (
+        f"The first argument is an object of type {type(given).__name__}; give a model, from"
+        " causewatch.learn or causewatch.load, and then the recording."
+    )
+    raise SettingError(msg)
 
 
 def _scored(monitor: Monitor, table: TimeTable, like: Library, last: dict[str, Alarm]) -> Any:
@@ -114,6 +125,13 @@ def _scored(monitor: Monitor, table: TimeTable, like: Library, last: dict[str, A
         if tick.time is not None:
             cover.add(tick.time, tick.score, tick.alarm)
         last |= {alarm.id: alarm for _, alarm in tick.events}
+    missing = [name for name in monitor.model.watched if name not in set(table.signals)]
+    judged = int(np.isfinite(cover.score).sum())
+    doubt = too_little_judged(
+        monitor.model, len(table), judged, apart=table.interval, missing=missing
+    )
+    if doubt:
+        warnings.warn(doubt, stacklevel=3)
     times = _moments(table.time, monitor.clock)
     return _frame({"time": times, "score": cover.score, "alarm": cover.alarm}, monitor.clock, like)
 
@@ -166,6 +184,8 @@ def _frame(columns: Mapping[str, Any], clock: Clock, like: Library) -> Any:
 
 def _library(recording: Any) -> Library:
     """The library to answer in."""
+    if nw.dependencies.is_pandas_dataframe(recording):  # of which names may occur twice
+        return "pandas"
     given = nw.from_native(recording, pass_through=True)
     if isinstance(given, nw.DataFrame):
         for library in get_args(Library):

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import causewatch as cw
-from causewatch.errors import TableError
+from causewatch.errors import SettingError, TableError
 from causewatch.explain.described import describe
 from causewatch.simulate import Fault, random_system
 
@@ -119,6 +119,26 @@ def test_a_recording_of_another_plant_is_told_so(model, today):
         cw.score(model, pd.DataFrame(today, columns=list("uvwxyz")))
     some = pd.DataFrame(today, columns=NAMES).drop(columns=["e"])
     assert cw.score(model, some)["score"].notna().any()
+
+
+def test_a_model_comes_first(model, today):
+    for ask in (cw.watch, cw.score):
+        for first in ("plant.cwm", today):
+            with pytest.raises(SettingError, match="give a model"):
+                ask(first, model)
+
+
+def test_a_recording_that_cannot_be_judged_is_warned_of(model, today):
+    with pytest.warns(UserWarning, match="None of 4 rows could be judged"):
+        cw.score(model, pd.DataFrame(today[::100], columns=NAMES, index=times(400, None)[::100]))
+
+
+def test_alarms_tell_the_times_of_the_recording_and_not_those_of_the_model(today):
+    dated = cw.learn(pd.DataFrame(rows(600, 2), columns=NAMES, index=times(600, None)))
+    found = cw.watch(dated, today)
+    assert found.scores["time"].dtype.is_float()
+    assert len(found.by_id)
+    assert not any("1970" in alarm.headline for alarm in found.by_id.values())
 
 
 def test_settings_and_options_of_reading_are_passed_on(model, today):

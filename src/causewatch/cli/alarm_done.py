@@ -57,7 +57,8 @@ def _words(action: dict[str, Any], event: dict[str, Any], saved: SavedAlarms) ->
     if kind == "shelve":
         return f"shelved until {event['shelved_until']}"
     if kind == "unshelve":
-        return "no longer shelved, and still on" if event else "no longer shelved"
+        still_on = event and event["event"] == "raised"
+        return "no longer shelved, and still on" if still_on else "no longer shelved"
     if kind == "normal":
         cleared = " and cleared" if event["event"] == "cleared" else ""
         return f"called normal{cleared}; {_limits(event['id'], saved)}"

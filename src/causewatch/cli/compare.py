@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from causewatch.cli.card_text import figure, per_day, share
-from causewatch.cli.options import Force, Json, Verbose
+from causewatch.cli.options import Force, Json, Verbose, label_column
 from causewatch.cli.output import complain, print_json, progress_of
 from causewatch.cli.tests_in import (
     Causes,
@@ -76,7 +76,7 @@ def compare(
     test: Annotated[
         list[Path], typer.Argument(metavar="TEST", help="Recordings with known truth.")
     ],
-    labels: Labels = None,
+    label: Labels = None,
     causes: Causes = None,
     detectors: Annotated[
         str, typer.Option(metavar="NAME,…", help="Which ones; --list shows all.")
@@ -122,6 +122,7 @@ def compare(
     from causewatch.evaluation.comparison import compare as compare_all
     from causewatch.evaluation.truth import doubts, read_causes, with_truth
 
+    labels = label_column(label)
     names = [name.strip() for name in detectors.split(",") if name.strip()]
     if len(set(names)) < len(names) or not names:
         msg = f"--detectors is {detectors!r}; name each detector once, with commas between."

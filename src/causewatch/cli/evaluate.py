@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from causewatch.cli.card_text import print_card, print_events, print_limits, print_paper
-from causewatch.cli.options import Force, Json, Verbose
+from causewatch.cli.options import Force, Json, Verbose, label_column
 from causewatch.cli.output import complain, print_json, progress_of
 from causewatch.cli.tests_in import (
     Causes,
@@ -40,9 +40,9 @@ __all__ = ["register"]
 ABOUT = """Hold a model against recordings whose truth is known: the report card.
 
 TEST is one recording or several; the monitor starts afresh with each. The truth is a column of
-labels (--labels: 0, 'normal' and 'false' are normal, -999 and empty are not counted, anything else
-is anomalous), or a list of events with their causes (--causes), or both. Nothing is learnt here:
-the limits are those the model was saved with.
+labels (--labels: 0, 'normal', 'ok', 'no', 'off' and 'false' are normal, -999 and empty are not
+counted, anything else is anomalous), or a list of events with their causes (--causes), or both.
+Nothing is learnt here: the limits are those the model was saved with.
 
 Counting is strict. Every input row counts, and an event is noticed only if an alarm is raised while
 it lasts, so an alarm that is always on notices nothing. A false alarm is one that overlaps no
@@ -74,7 +74,7 @@ def evaluate(
     test: Annotated[
         list[Path], typer.Argument(metavar="TEST", help="Recordings with known truth.")
     ],
-    labels: Labels = None,
+    label: Labels = None,
     causes: Causes = None,
     protocol: Annotated[
         str,
@@ -118,6 +118,7 @@ def evaluate(
     from causewatch.model import load
     from causewatch.monitor import too_little_judged
 
+    labels = label_column(label)
     if protocol not in PROTOCOLS:
         raise UnknownNameError(protocol, "protocol", PROTOCOLS)
     if protocol == "paper" and not normal:

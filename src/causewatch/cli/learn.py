@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from causewatch.cli.detect_summary import detectability_dicts, print_detectability
-from causewatch.cli.options import Force, Json, Verbose
+from causewatch.cli.options import Force, Json, Verbose, label_column
 from causewatch.cli.output import complain, print_json, progress_of, refuse_existing
 from causewatch.cli.summary import (
     console,
@@ -132,9 +132,10 @@ def learn(
         str | None,
         typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
     ] = None,
-    labels: Annotated[
-        str | None,
+    label: Annotated[
+        list[str] | None,
         typer.Option(
+            "--labels",
             metavar="COL",
             help="Column of labels, never a signal: rows that it calls anomalous are left out.",
         ),
@@ -205,7 +206,7 @@ def learn(
     reading: dict[str, Any] = {
         "time": time,
         "time_format": time_format,
-        "labels": labels,
+        "labels": label_column(label),
         "ignore": _columns(ignore),
         "keep": _columns(keep),
         "exclude": [parse_span(span) for span in exclude or ()],

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Force", "Json", "Verbose"]
+from causewatch.errors import SettingError
+
+__all__ = ["Force", "Json", "Verbose", "label_column"]
 
 
 def _turn_on_logging(context: typer.Context, wanted: bool) -> bool:
@@ -33,3 +35,11 @@ Verbose = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist already.")]
+
+
+def label_column(given: list[str] | None) -> str | None:
+    """The column named with ``--labels``; a second one must not take its place without a word."""
+    if given and len(given) > 1:
+        msg = f"--labels is given {len(given)} times; one column of labels is read."
+        raise SettingError(msg)
+    return given[0] if given else None

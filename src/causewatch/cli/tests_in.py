@@ -32,7 +32,9 @@ __all__ = [
     "remarks",
 ]
 
-Labels = Annotated[str | None, typer.Option(metavar="COL", help="Column of labels by row.")]
+Labels = Annotated[
+    list[str] | None, typer.Option("--labels", metavar="COL", help="Column of labels by row.")
+]
 Causes = Annotated[
     Path | None,
     typer.Option(metavar="FILE.json", help="Events: [{name, start, end, signals, file?}, …]."),

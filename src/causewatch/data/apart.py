@@ -57,7 +57,10 @@ class ReadingProcess:
                     except (EOFError, BrokenPipeError) as error:
                         self._end()
                         if fresh:
-                            msg = "reading it breaks off: it is damaged, or needs too much memory"
+                            msg = (
+                                "reading it breaks off: it is damaged, needs too much memory, or"
+                                " its reader was ended from outside"
+                            )
                             raise NotReadableError(msg) from error
             except NotReadableError:
                 raise

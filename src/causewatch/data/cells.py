@@ -31,7 +31,8 @@ WORDS = {
 LARGEST = 1e100
 """Numbers beyond this size are not measured; they count as infinite, so that no sum overflows."""
 
-NORMAL_LABELS = frozenset({"normal", "false", "0"})
+NORMAL_LABELS = frozenset({"normal", "false", "0", "no", "off", "ok", "good", "benign", "healthy"})
+"""Words (lower case) of a label that say that nothing is wrong."""
 EMPTY_LABELS = frozenset({"", "nan", "na", "n/a", "null", "none"})
 NOT_LABELLED = -999.0
 
@@ -113,8 +114,8 @@ def read_numbers(cells: pl.Series, decimal: str = ".") -> Numbers:
 def read_labels(cells: pl.Series, decimal: str = ".") -> NDArray[np.float64]:
     """Truth by row: 1 anomalous, 0 normal, NaN not counted.
 
-    Nonzero numbers and any text other than ``normal``, ``0`` or ``false`` are anomalous; −999 and
-    empty cells are not counted.
+    Nonzero numbers and any text that is none of `NORMAL_LABELS` are anomalous; −999 and empty cells
+    are not counted.
     """
     if cells.dtype == pl.String or isinstance(cells.dtype, (pl.Categorical, pl.Enum)):
         text = cells.cast(pl.String).str.strip_chars().str.to_lowercase().fill_null("")

@@ -123,8 +123,16 @@ def _index_times(index: Any, name: str) -> pl.Series:
     """The times of a pandas index."""
     zone = getattr(index, "tz", None)
     plain = index.tz_convert("UTC").tz_localize(None) if zone is not None else index
-    times = pl.Series(name, plain.to_numpy())
+    times = _series(name, plain.to_numpy())
     return times.dt.replace_time_zone("UTC") if zone is not None else times
+
+
+def _series(name: str, times: NDArray[Any]) -> pl.Series:
+    """Times as polars takes them: it knows no whole seconds, minutes or hours."""
+    kind = times.dtype.kind
+    if kind in "mM" and np.datetime_data(times.dtype)[0] not in ("ms", "us", "ns"):
+        times = times.astype(f"{kind}8[ms]")
+    return pl.Series(name, times)
 
 
 def _pandas_column(column: nw.Series[Any]) -> pl.Series:
@@ -134,11 +142,11 @@ def _pandas_column(column: nw.Series[Any]) -> pl.Series:
         return pl.Series(column.name, column.cast(nw.Float64()).to_numpy())
     if isinstance(dtype, nw.Datetime):
         if dtype.time_zone is None:
-            return pl.Series(column.name, column.to_numpy())
+            return _series(column.name, column.to_numpy())
         plain = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return pl.Series(column.name, plain.to_numpy()).dt.replace_time_zone("UTC")
+        return _series(column.name, plain.to_numpy()).dt.replace_time_zone("UTC")
     if dtype == nw.Duration:
-        return pl.Series(column.name, column.to_numpy())
+        return _series(column.name, column.to_numpy())
     missing = column.is_null().to_list()
     cells = [
         None if empty else str(cell) for cell, empty in zip(column.to_list(), missing, strict=True)

@@ -321,7 +321,7 @@ class HealthWatch(Stateful):
 
         `pace` is the usual time between rows lately in units of the interval.
         """
-        relative = pace / self._usual_pace
+        relative = pace / self._usual_pace  # on its way to what it will be: an average
         now = self._state_of(STREAM)
         if now == "not_judged":  # what is worse comes first
             return []
@@ -332,9 +332,9 @@ class HealthWatch(Stateful):
         if wrong:
             return [self._record(STREAM, "ok", time, "Rows come as fast as learnt again.")]
         if relative > 1.0:
-            way = f"{relative:.2g} times as slowly"
+            way = f"more than {relative:.2g} times as slowly"
         else:
-            way = f"{1.0 / max(relative, 1e-9):.2g} times as fast"
+            way = f"more than {1.0 / max(relative, 1e-9):.2g} times as fast"
         detail = f"Rows come {way} as in normal operation."
         return [self._record(STREAM, "rate_wrong", time, detail)]
 

@@ -27,6 +27,8 @@ def row_and_time(row: Any) -> tuple[Any, Any]:
         return {name: row[name] for name in row.dtype.names}, None
     if nw.dependencies.is_pandas_series(row):
         cells = row.astype(object).where(row.notna(), None).tolist()  # NaT and NA are missing
+        if not any(isinstance(label, str) for label in row.index):
+            return cells, _time(row.name)  # numbered, not named
         names = [str(label) for label in row.index]
         return dict(zip(names, cells, strict=True)), _time(row.name)
     return row, None

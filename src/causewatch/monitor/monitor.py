@@ -104,7 +104,7 @@ class Monitor(Stateful):
         describe: Describe | None = None,
         options: PublishedOptions | None = None,
     ) -> None:
-        self.model = model
+        self.model = self._on_clock = model
         self.settings = settings or AlarmSettings()
         self.stream = stream
         self._describe = describe
@@ -389,13 +389,19 @@ class Monitor(Stateful):
                 alarm,
                 broken_links=tuple(links[:MOST_LINKS]),
                 course=self._opening(alarm),
-                model=self.model,
+                model=self._model_on_clock(),
             )
         else:
             health = next((self._health.now.get(name) for name in alarm.signals), None)
             if health is not None and health.state == alarm.problem:
                 alarm = replace(alarm, headline=health.detail)
         return alarm if self._describe is None else self._describe(alarm)
+
+    def _model_on_clock(self) -> NormalModel:
+        """The model as if learnt on the clock of this stream: sentences tell its times by that."""
+        if self._on_clock.clock != self.clock:
+            self._on_clock = replace(self.model, clock=self.clock)
+        return self._on_clock
 
     def _opening(self, alarm: Alarm) -> Course:
         """The first ticks of an alarm and what was before them."""

@@ -178,7 +178,8 @@ class Watch:
         A run with a state is a part of a longer one, and may have too few rows to be judged.
         """
         counts, model = self.counts, self.monitor.model
-        rows, dropped = counts.rows, counts.dropped
+        dropped = counts.dropped
+        rows = counts.rows + counts.dropped_before - dropped  # those that the monitor kept
         plan = model.preprocessing
         least = (plan.max_lag + 2) * max(1.0, plan.every / model.interval)
         if self._keep and rows + dropped < least:

@@ -81,6 +81,8 @@ def test_the_life_of_an_alarm(alarms, id, plant, state, tmp_path, capsys):
     assert log == [
         "acknowledged", "shelved", "shelved", "unshelved", "commented", "called normal, and cleared"
     ]  # fmt: skip
+    alarms("shelve", id, "--for", "8h")
+    assert alarms("unshelve", id).startswith(f"{id}  no longer shelved\n")  # it is over
 
     # The watch that goes on knows all of it: what was normal once raises nothing again.
     source = tmp_path / "log.csv"

@@ -320,6 +320,16 @@ def test_a_header_alone_is_a_short_watch_that_judged_nothing(plant, tmp_path, ca
     assert "None of 1 row could be judged" in sentence(shown)
 
 
+def test_late_rows_are_rows_and_count_once(plant, tmp_path, capsys):
+    """Two of three rows are judged, so the watch has not judged too little."""
+    header, *lines = plant.lines[:401]
+    late = [line for pair in zip(lines[100:300:2], lines[0:200:2], strict=True) for line in pair]
+    source = tmp_path / "late.csv"
+    source.write_text("".join([header, *lines[:100], *late, *lines[300:]]))
+    assert watch(plant, source, "--json") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["dropped_rows"] > 90
+
+
 def test_what_is_refused(plant, tmp_path, capsys):
     there = tmp_path / "there.jsonl"
     there.write_text("precious")

@@ -14,7 +14,9 @@ from causewatch.cli.running import ENDING, interruptible, signals
 
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
-    before = {one: signal.getsignal(one) for one in ENDING}
+    # As in a terminal: a job in the background, or under `nohup`, is started with some ignored.
+    before = {one: signal.signal(one, signal.SIG_DFL) for one in ENDING}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for one, handler in before.items():
         signal.signal(one, handler)

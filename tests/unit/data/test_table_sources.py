@@ -106,6 +106,18 @@ def test_pandas_with_zone_text_and_repeated_names():
     pd.testing.assert_frame_equal(frame, before)
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_pandas_times_in_any_unit(unit, zone):
+    index = pd.DatetimeIndex(TIMES, tz=zone).as_unit(unit)
+    wanted = read_table(pd.DataFrame({"a": range(6)}, index=pd.DatetimeIndex(TIMES, tz=zone))).time
+    for frame in (
+        pd.DataFrame({"a": range(6)}, index=index),
+        pd.DataFrame({"a": range(6), "time": index}),
+    ):
+        np.testing.assert_array_equal(read_table(frame).time, wanted)
+
+
 def test_arrays():
     table = read_table(np.arange(6).reshape(3, 2))
     assert table.signals == ("x0", "x1")

@@ -318,6 +318,12 @@ def test_unknown_columns(write):
     assert read_table(path, ignore="a").signals == ("b",)
 
 
+@pytest.mark.parametrize("word", ["no", "No", "off", "ok", "OK ", "good", "benign", "healthy"])
+def test_words_that_say_that_nothing_is_wrong(word, write):
+    table = read_table(write(f"t,a,l\n1,1,{word}\n2,2,yes\n3,3,{word}\n"), labels="l")
+    np.testing.assert_array_equal(table.labels, [0, 1, 0])
+
+
 def test_labels(write):
     cells = ["Normal", " normal", "0", "0.0", "False", "Attack", "A ttack", "1", "-999", "", "nan"]
     content = "\n".join(["time,a,label", *[f"{i},{i},{cell}" for i, cell in enumerate(cells)]])

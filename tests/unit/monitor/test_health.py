@@ -306,7 +306,9 @@ def test_a_mark_made_while_something_worse_holds_shows_afterwards():
     assert run(target, values[10:], begin=10) == [(10, "flow", "unlike")]
 
 
-@pytest.mark.parametrize(("pace", "word"), [(2.0, "2 times as slowly"), (0.1, "10 times as fast")])
+@pytest.mark.parametrize(
+    ("pace", "word"), [(2.0, "more than 2 times as slowly"), (0.1, "more than 10 times as fast")]
+)
 def test_rows_that_come_at_another_rate_concern_the_stream(pace, word):
     target = watch()
     assert target.rate(1, 1.3) == []

@@ -195,6 +195,15 @@ def test_cells_of_a_pandas_row_may_be_missing_in_any_way(model):
     assert monitor.problems == {"missing": 3}
 
 
+def test_a_pandas_row_without_names_is_in_the_order_learnt(model):
+    rows = plant(60, 2)
+    plain = watch(model, rows)
+    story = watch(model, [row for _, row in pd.DataFrame(rows).iterrows()])
+    assert story.scores == plain.scores
+    with pytest.raises(TableError, match="in the order of the recording learnt from"):
+        cw.Monitor(model).update(pd.Series([1.0, 2.0]))
+
+
 def test_a_numpy_record_is_a_row_by_name(model):
     rows = plant(60, 2)
     records = np.rec.fromarrays(rows.T[::-1], names=COLUMNS[::-1])
