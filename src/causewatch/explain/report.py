@@ -94,6 +94,7 @@ def report(
                 "width": f"{100 * cause.confidence:.1f}",
             }
             for cause in explanation.likely[:MOST_CAUSES]
+            if alarm.kind == "anomaly"  # health says nothing about where trouble starts
         ],
         consequences=[_label(name, context) for name in explanation.consequences[:MOST_LISTED]],
         checks=[check.text for check in explanation.checks],

@@ -55,6 +55,10 @@ READER_WARNINGS = {
         "The others are taken for normal; causes are not looked for across the gaps.",
         "If these rows are normal, learn again with --keep-labelled.",
     ),
+    "not_labelled": (
+        "They were taken for normal operation.",
+        "Leave them out with --exclude if they may not be.",
+    ),
     "bad_lines": (
         "What stood there was not learnt.",
         "See how the file came to be, if there are many.",

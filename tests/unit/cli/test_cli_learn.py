@@ -214,6 +214,21 @@ def test_nothing_normal_is_left(attacked, out, capsys):
     assert not out.exists()
 
 
+def test_a_second_column_of_labels_is_refused(attacked, out, capsys):
+    assert learn(attacked, "--out", out, "--labels", "verdict", "--labels", "P101") == 2
+    assert "--labels is given 2 times" in sentence(capsys.readouterr())
+    assert not out.exists()
+
+
+def test_rows_without_a_label_are_said_to_be_taken_for_normal(attacked, out, capsys):
+    rows = pl.read_csv(attacked).with_columns(
+        verdict=pl.when(pl.int_range(pl.len()) < 100).then(pl.lit("")).otherwise("verdict")
+    )
+    rows.write_csv(attacked)
+    assert learn(attacked, "--out", out, "--labels", "verdict") == 0
+    assert "They were taken for normal operation." in capsys.readouterr().out
+
+
 def test_columns_may_be_ignored_in_several_ways(normal, out):
     assert learn(normal, "--out", out, "--ignore", "flat, P101", "--ignore", "AIT201") == 0
     assert cw.load(out).signals == ("FIT101", "LIT101")

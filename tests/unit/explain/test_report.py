@@ -283,3 +283,13 @@ def test_what_follows_stands_right_of_the_cause_even_if_its_link_back_is_broken(
     }
     assert at["FIT101"] < at["LIT301"] < at["P101"]
     assert "broken link" in text
+
+
+def test_a_page_about_health_names_no_place_where_trouble_starts():
+    sick = replace(
+        alarm(ONSET), kind="health", problem="missing", causes=(), signals={"LIT301": None}
+    )
+    page = report(explain(sick, context=context()))
+    assert "LIT301 sends no value." in page
+    assert "Where it starts" not in page
+    assert "%" not in page.partition("<main>")[2]
