@@ -7,7 +7,9 @@ import gzip
 import io
 import json
 import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from types import SimpleNamespace
 
 import polars as pl
@@ -491,6 +493,26 @@ def test_a_state_of_another_model_or_a_damaged_one(plant, tmp_path, capsys):
     store.close()
     assert watch(plant, plant.test, "--state", state) == 2
     assert "start with an empty --state" in sentence(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["delete from watches", "update watches set last_event = 0", "drop table alarms"],
+)
+def test_a_state_that_contradicts_itself_ends_the_watch(plant, change, tmp_path, capsys):
+    """No waiting mends it."""
+    state, source = tmp_path / "state", tmp_path / "log.csv"
+    source.write_text("".join(plant.lines[:230]))
+    assert watch(plant, source, "--state", state) == 0
+    with closing(sqlite3.connect(state / "watch.db")) as connection:
+        connection.execute(change)
+        connection.commit()
+    source.write_text("".join(plant.lines))
+    capsys.readouterr()
+    assert watch(plant, source, "--state", state) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "'watch.db' in" in said
 
 
 def test_what_does_not_come_again_is_not_taken_back(plant, tmp_path, monkeypatch, capsys):

@@ -31,6 +31,9 @@ REASONS = {
     sqlite3.SQLITE_PERM: "see to it that you may write to the folder and its files",
     sqlite3.SQLITE_CANTOPEN: "see to it that you may write to the folder and its files",
 }
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+CONTRADICTS = (sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA)
+"""A table or a row is not there, or there twice: no waiting mends that."""
 
 
 @contextmanager
@@ -46,9 +49,10 @@ def sentences(name: str) -> Iterator[None]:
         raise ModelFileError(msg) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        if code in (*DAMAGED, *CONTRADICTS):
+            what = "is damaged or no database" if code in DAMAGED else "contradicts itself"
             msg = (
-                f"{FILE!r} in {name} is damaged or no database, and was left as it is"
+                f"{FILE!r} in {name} {what}, and was left as it is"
                 f" ({shorten(str(error))}); restore it from a copy, or name another folder."
             )
             raise ModelFileError(msg) from error
