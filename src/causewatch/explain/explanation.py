@@ -16,7 +16,7 @@ from causewatch.explain.ranking import Context, Ranking, confidences, rank
 from causewatch.explain.sentence import cannot_tell, headline, unwell
 from causewatch.markup import facts
 from causewatch.model.normal import NormalModel
-from causewatch.monitor.alarms import Alarm, BrokenLink, Cause
+from causewatch.monitor.alarms import LEAST_CONFIDENCE, Alarm, BrokenLink, Cause, likely
 from causewatch.monitor.course import Course
 
 __all__ = ["Explanation", "context_of", "explain", "parts_of"]
@@ -26,7 +26,6 @@ Floats = NDArray[np.float64]
 SURE = 0.5
 """Below this confidence of the best cause it is said that the origin cannot be told."""
 MOST_CAUSES = 10
-LEAST_CONFIDENCE = 0.01
 MOVED = 2.0
 """A signal has moved if its mean differs by this many normal standard deviations."""
 
@@ -87,8 +86,7 @@ class Explanation:
     @property
     def likely(self) -> tuple[Cause, ...]:
         """The causes to show: the first, and those whose confidence does not round to 0 %."""
-        rest = (cause for cause in self.causes[1:] if cause.confidence >= LEAST_CONFIDENCE)
-        return (*self.causes[:1], *rest)
+        return likely(self.causes)
 
     def _repr_html_(self) -> str:
         explained = replace(

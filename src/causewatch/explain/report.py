@@ -77,7 +77,9 @@ def report(
     style = (folder / "alarm.css").read_text(encoding="utf-8")
     alarm, context = explanation.alarm, explanation.context
     links = explanation.broken_links
-    return environment.get_template("alarm.html").render(
+    return environment.get_template(
+        "alarm.html"
+    ).render(
         title="Signal health" if alarm.kind == "health" else "Alarm",
         headline=explanation.headline,
         home=home,

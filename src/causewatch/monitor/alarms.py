@@ -19,6 +19,7 @@ from causewatch.model import NormalModel
 from causewatch.monitor.course import Course
 
 __all__ = [
+    "LEAST_CONFIDENCE",
     "Alarm",
     "AlarmEvents",
     "BrokenLink",
@@ -27,7 +28,11 @@ __all__ = [
     "Kind",
     "Remark",
     "alarm_id",
+    "likely",
 ]
+
+LEAST_CONFIDENCE = 0.01
+"""A further cause that is less likely than this is not named."""
 
 Kind = Literal["anomaly", "health"]
 """``anomaly``: the plant behaves differently; ``health``: a signal cannot be trusted."""
@@ -78,6 +83,11 @@ class Cause:
             "score": _finite(self.score),
             "confidence": _finite(self.confidence),
         }
+
+
+def likely(causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """The causes to name: the first, and those that are not next to impossible."""
+    return (*causes[:1], *(cause for cause in causes[1:] if cause.confidence >= LEAST_CONFIDENCE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from causewatch.data.table import Clock, format_time
 from causewatch.errors import SettingError, UnknownNameError, listing
 from causewatch.monitor.alarm_settings import AlarmSettings
-from causewatch.monitor.alarms import Alarm, AlarmEvents, Event, Remark
+from causewatch.monitor.alarms import Alarm, AlarmEvents, Event, Remark, likely
 from causewatch.monitor.anomaly_alarms import AnomalyAlarms
 from causewatch.monitor.book import AlarmBook
 from causewatch.monitor.feedback import MARGIN, WIDEST, Feedback, NormalMark
@@ -377,7 +377,7 @@ class AlarmPolicy:
                 if name not in names:
                     raise UnknownNameError(name, f"signal of alarm {id}", names)
             return [index[name] for name in wanted]
-        causes = {cause.signal for cause in track.alarm.causes}
+        causes = {cause.signal for cause in likely(track.alarm.causes)}
         places = [k for k, name in zip(known, names, strict=True) if name in causes]
         return places or [max(known, key=lambda k: float(track.raw[k]))]
 

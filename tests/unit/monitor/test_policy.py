@@ -589,6 +589,16 @@ def test_a_mark_that_names_no_signals_is_about_the_causes_or_else_the_loudest():
         assert stream.policy.active[0].signals == names
 
 
+def test_a_mark_is_not_about_causes_that_are_next_to_impossible():
+    def describe(alarm):
+        return replace(alarm, causes=(Cause("b", 2.0, 0.995), Cause("a", 1.0, 0.005)))
+
+    stream = Stream(describe)
+    id = stream.raise_one(a=3.0, b=1.2)
+    stream.policy.mark_normal(id, by="Ada", at=1)
+    assert stream.policy.factors == pytest.approx([1.0, 1.32, 1.0])
+
+
 def test_only_signals_of_the_alarm_can_be_marked():
     stream = Stream()
     id = stream.raise_one(a=3.0, b=1.2)
