@@ -27,7 +27,7 @@ from causewatch.cli.tests_in import (
     reading,
     remarks,
 )
-from causewatch.errors import SettingError, UnknownNameError, shorten
+from causewatch.errors import SettingError, UnknownNameError, listing, shorten
 
 if TYPE_CHECKING:
     from causewatch.data.datasets.base import Recording
@@ -144,6 +144,12 @@ def evaluate(
     with progress_of() as tell:
         tables = read_tables(test, options, tell)
         notes = remarks(tables, signals, known.clock, options)
+        seen = [name for name, table in tables.items() if known.learnt_from(table.files)]
+        if seen:
+            notes.append(
+                f"The model was learnt from {listing(seen)}: figures on it say nothing about new"
+                " rows."
+            )
         tables = {
             name: on_clock(table, known.clock, known.interval) for name, table in tables.items()
         }

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from causewatch.data import Clock, Writing, format_tick
+from causewatch.data import Clock, SourceFile, Writing, format_tick
 from causewatch.detectors import Equations
 from causewatch.discovery import Knowledge, LaggedMoments
 from causewatch.errors import listing
@@ -133,6 +133,11 @@ class NormalModel:
     watching: Watching
     provenance: Provenance
     moments: LaggedMoments | None = None
+
+    def learnt_from(self, files: Iterable[SourceFile]) -> list[str]:
+        """Names of those files that the model was learnt from, by their content."""
+        known = {file["sha256"] for file in self.provenance.files}
+        return [file.name for file in files if file.sha256 in known]
 
     @cached_property
     def equations(self) -> Equations:

@@ -223,8 +223,7 @@ def _opened(
 
 
 def _refuse_known_files(model: NormalModel, source: TableSource) -> None:
-    known = {file["sha256"] for file in model.provenance.files}
-    again = [file.name for file in source.files if file.sha256 in known]
+    again = model.learnt_from(source.files)
     if again:
         msg = f"The model was learnt from {listing(again)} already; rows must not count twice."
         raise SettingError(msg)

@@ -87,6 +87,17 @@ def test_a_line_that_makes_no_sense_is_left_out_and_named(plant, labelled, capsy
     assert "that make no sense, left out: 1 (line 601)" in note
 
 
+def test_the_recording_that_was_learnt_from_is_called_that(plant, labelled, tmp_path, capsys):
+    test, _ = labelled
+    learnt = tmp_path / "learnt.cwm"
+    assert main(["learn", str(test), "--labels", "label", "--out", str(learnt)]) == 0
+    capsys.readouterr()
+    for model, said in ((learnt, True), (plant.model, False)):
+        assert main(["evaluate", str(model), str(test), "--labels", "label", "--json"]) in (0, 1)
+        notes = json.loads(capsys.readouterr().out)["notes"]
+        assert any("The model was learnt from" in note for note in notes) is said
+
+
 def test_labels_alone_know_no_causes(plant, labelled, capsys):
     test, _ = labelled
     assert evaluate(plant, test, "--labels", "label") == 0
