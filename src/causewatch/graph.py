@@ -96,7 +96,9 @@ class CausalGraph:
 
     def _repr_html_(self) -> str:
         ordered = sorted(self.links.items(), key=lambda pair: -abs(pair[1].value))
-        rows = [(k.source, k.lag, k.target, one.value, one.p_value) for k, one in ordered]
+        rows = [
+            (k.source, k.lag, k.target, strength.value, strength.p_value) for k, strength in ordered
+        ]
         return bold(repr(self)) + grid(("source", "lag", "target", "value", "p-value"), rows)
 
     def parents(self, target: str) -> list[Link]:
@@ -219,8 +221,8 @@ class CausalGraph:
             "source": ([link.source for link in links], nw.String()),
             "target": ([link.target for link in links], nw.String()),
             "lag": ([link.lag for link in links], nw.Int64()),
-            "value": ([one.value for one in strengths], nw.Float64()),
-            "p_value": ([one.p_value for one in strengths], nw.Float64()),
+            "value": ([strength.value for strength in strengths], nw.Float64()),
+            "p_value": ([strength.p_value for strength in strengths], nw.Float64()),
         }
         series = {
             name: nw.new_series(name, cells, kind, backend=backend)

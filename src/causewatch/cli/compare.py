@@ -152,8 +152,8 @@ def compare(
         }
         recordings = with_truth(tables, truth, notes.append)
         notes = [*doubts(recordings, labels=labels is not None), *notes]
-        told = ("anomalous_rows", "bad_lines")
-        notes += [note.text for note in rows_left.notes if note.kind in told]
+        kinds = ("anomalous_rows", "bad_lines")
+        notes += [note.text for note in rows_left.notes if note.kind in kinds]
         split = make_split(
             [learnt],
             every=None if every == "auto" else parse_duration(every),
@@ -176,18 +176,19 @@ def compare(
             title=f"{len(rows)} detectors on {', '.join(path.name for path in test)}",
             subtitle=f"learnt from {normal.name}",
             rows=rows,
-            notes=notes + [f"{one.name} cannot be compared: {one.reason}" for one in refused],
+            notes=notes
+            + [f"{refusal.name} cannot be compared: {refusal.reason}" for refusal in refused],
         )
     if as_json:
-        said = {"normal": str(normal), "detectors": [row.to_dict() for row in rows]}
-        print_json(said | {"refused": {one.name: one.reason for one in refused}})
+        content = {"normal": str(normal), "detectors": [row.to_dict() for row in rows]}
+        print_json(content | {"refused": {refusal.name: refusal.reason for refusal in refused}})
         return
     screen = console()
     for sentence in notes:
         complain(sentence)
     print_comparison(rows, screen)
-    for one in refused:
-        screen.print(f"{one.name} cannot be compared: {one.reason}")
+    for refusal in refused:
+        screen.print(f"{refusal.name} cannot be compared: {refusal.reason}")
     if report is not None:
         screen.print(f"Report     {report}")
 

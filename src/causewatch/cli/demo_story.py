@@ -190,10 +190,12 @@ def judge(
     ordered = sorted(alarms, key=lambda alarm: (alarm.raised_at, alarm.id))
     under = [0.0, 0.0, 0.0]
     for time, on in ticks:
-        gone = min((time - one.end for one in chapters if one.start <= time), default=rest)
+        gone = min(
+            (time - chapter.end for chapter in chapters if chapter.start <= time), default=rest
+        )
         under[0 if gone < 0 else 1 if gone < rest else 2] += on * every
     return Outcome(
-        tuple(_told(one, ordered, rest) for one in chapters),
+        tuple(_told(chapter, ordered, rest) for chapter in chapters),
         tuple(_entry(alarm, chapters, rest) for alarm in ordered),
         grace,
         (under[0], under[1], under[2]),
@@ -210,9 +212,9 @@ def _after(alarm: Alarm, chapter: Chapter, rest: int) -> bool:
 
 def _entry(alarm: Alarm, chapters: Sequence[Chapter], rest: int) -> Entry:
     """What an alarm was; of several attacks, the one that began last is named."""
-    during = [one for one in chapters if _during(alarm, one)]
-    after = [one for one in chapters if _after(alarm, one, rest)]
-    near = max(during or after, key=lambda one: one.start, default=None)
+    during = [chapter for chapter in chapters if _during(alarm, chapter)]
+    after = [chapter for chapter in chapters if _after(alarm, chapter, rest)]
+    near = max(during or after, key=lambda chapter: chapter.start, default=None)
     name = None if near is None else near.name
     if alarm.kind == "health":
         return Entry(alarm, "health", name)

@@ -155,14 +155,19 @@ def evaluate(
         }
         recordings = with_truth(tables, truth, notes.append)
         notes = [*doubts(recordings, labels=labels is not None), *notes]
-        verdicts = [watch(known, one.table, progress=_named(tell, one.name)) for one in recordings]
+        verdicts = [
+            watch(known, recording.table, progress=_named(tell, recording.name))
+            for recording in recordings
+        ]
         unjudged = too_little_judged(
             known,
-            sum(len(one.table) for one in recordings),
-            sum(one.judged for one in verdicts),
-            apart=max(one.table.interval for one in recordings),
+            sum(len(recording.table) for recording in recordings),
+            sum(verdict.judged for verdict in verdicts),
+            apart=max(recording.table.interval for recording in recordings),
             missing=[
-                name for name in signals if all(name not in one.table.signals for one in recordings)
+                name
+                for name in signals
+                if all(name not in recording.table.signals for recording in recordings)
             ],
         )
         card = report_card(recordings, verdicts, grace=late, signals=len(signals))

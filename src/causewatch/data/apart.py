@@ -87,10 +87,10 @@ class ReadingProcess:
         assert process.stdout is not None
         process.stdin.write(line)
         process.stdin.flush()
-        said = process.stdout.readline()
-        if not said.endswith(b"\n"):
+        reply = process.stdout.readline()
+        if not reply.endswith(b"\n"):
             raise EOFError
-        answer = json.loads(said)
+        answer = json.loads(reply)
         if "reason" in answer:
             raise NotReadableError(shorten(answer["reason"], 120))
         size = answer["bytes"]

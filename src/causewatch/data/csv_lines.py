@@ -95,10 +95,10 @@ def _strictly(record: bytes, separator: str) -> list[str]:
     """The cells of a record; none if its quotation marks are misplaced."""
     text = record.decode().removesuffix("\r")
     try:
-        [found] = csv.reader([text], delimiter=separator, strict=True)
+        [row] = csv.reader([text], delimiter=separator, strict=True)
     except (csv.Error, ValueError):
         return []
-    return found
+    return row
 
 
 def _wrong(
@@ -124,10 +124,10 @@ def _one_by_one(
     _, _, stops = count_cells(rows, separator)
     begin = 0
     for number, end in enumerate(stops.tolist()):
-        found = _strictly(rows[begin:end], separator)
+        row = _strictly(rows[begin:end], separator)
         begin = end + 1
-        if len(found) == cells:
-            kept.append([found[place] or None for place in places])
+        if len(row) == cells:
+            kept.append([row[place] or None for place in places])
         else:
             odd.append(number)
     schema = dict.fromkeys(map(str, places), pl.String)

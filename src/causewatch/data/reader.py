@@ -172,11 +172,11 @@ class _Converter:
         suspects = self._plan.suspects
         if not suspects:
             return None
-        said = np.full((len(frame), len(suspects)), np.nan)
+        verdicts = np.full((len(frame), len(suspects)), np.nan)
         for position, column in enumerate(suspects):
             if column in frame.columns:
-                said[:, position] = read_labels(frame[column], self._plan.raw.decimal)
-        return said
+                verdicts[:, position] = read_labels(frame[column], self._plan.raw.decimal)
+        return verdicts
 
     def check_times(self) -> None:
         """Raise if more than a handful of times could not be read."""

@@ -101,7 +101,7 @@ def watch(
     cover, last = RowCover(table), dict[str, Alarm]()
     steps: list[float] = []
     every = max(1, len(table) // 100)
-    told = 0
+    next_told = 0
     began = before = time.perf_counter()
     for tick in ticks_of_table(monitor, table):
         steps.append(time.perf_counter() - before)
@@ -110,11 +110,11 @@ def watch(
         for _, alarm in tick.events:
             if alarm.kind == "anomaly":
                 last[alarm.id] = alarm
-        if progress is not None and cover.done >= told:
+        if progress is not None and cover.done >= next_told:
             progress("watching", cover.done / len(table))
-            told = cover.done + every
+            next_told = cover.done + every
         before = time.perf_counter()
-    spans = sorted((_span(alarm) for alarm in last.values()), key=lambda one: one.raised_at)
+    spans = sorted((_span(alarm) for alarm in last.values()), key=lambda span: span.raised_at)
     return Verdicts(
         cover.score,
         cover.alarm,

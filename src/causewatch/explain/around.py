@@ -64,9 +64,9 @@ def links_chart(explanation: Explanation, kind: Literal["svg", "png"] = "svg") -
     course, context, _ = parts_of(explanation)
     ties = _ties(explanation, course, context)
     index = {name: k for k, name in enumerate(course.signals)}
-    told = [change.signal for change in explanation.changes]
-    told = told or [cause.signal for cause in explanation.likely[:MOST_NAMED]]
-    named = [index[name] for name in told]
+    leading = [change.signal for change in explanation.changes]
+    leading = leading or [cause.signal for cause in explanation.likely[:MOST_NAMED]]
+    named = [index[name] for name in leading]
     follow = [index[name] for name in explanation.consequences]
     columns, shown = _columns(ties, named, follow)
     if not shown:
@@ -103,9 +103,11 @@ def _ties(
     law = context.equations
     index = {name: k for k, name in enumerate(course.signals)}
     broken: dict[tuple[int, int], int] = {}
-    for one in sorted(explanation.broken_links, key=lambda one: -one.deviation):
-        pair = (index.get(one.link.source, -1), index.get(one.link.target, -1))
-        broken.setdefault(pair, one.link.lag)
+    for broken_link in sorted(
+        explanation.broken_links, key=lambda broken_link: -broken_link.deviation
+    ):
+        pair = (index.get(broken_link.link.source, -1), index.get(broken_link.link.target, -1))
+        broken.setdefault(pair, broken_link.link.lag)
     ties: dict[tuple[int, int], _Tie] = {}
     for k in range(len(law.source)):
         pair = source, target = int(law.source[k]), int(law.target[k])

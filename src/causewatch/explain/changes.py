@@ -102,13 +102,13 @@ def change_of(
     name, what = course.signals[column], kind_of(course, context, column)
     if column >= context.equations.signals:
         return _constant(name, what, course, ranking, column, context)
-    for found in (
+    for change in (
         _stuck(name, what, course, context, ranking, column),
         _switched(name, what, course, ranking, column),
         _out_of_range(name, what, course, context, ranking, column),
     ):
-        if found is not None:
-            return found
+        if change is not None:
+            return change
     return _off(name, what, course, context, ranking, column, broken_links)
 
 
@@ -151,11 +151,11 @@ def _constant(
     if name in context.twins:
         other = course.signals.index(context.twins[name])
         apart = np.abs(course.values[there, column] - course.values[there, other])
-        found = np.flatnonzero(
+        outside = np.flatnonzero(
             np.nan_to_num(apart) > SAME * max(float(context.scale[other]), SAME * SAME)
         )
-        if len(found):
-            return Change(name, "twin", int(course.time[ranking.start + found[0]]), what)
+        if len(outside):
+            return Change(name, "twin", int(course.time[ranking.start + outside[0]]), what)
     known = np.flatnonzero(np.isfinite(course.values[there, column]))
     if not len(known):
         return Change(name, "other", int(course.time[ranking.raised]), what)
@@ -294,10 +294,10 @@ def _off(
     left = left[np.isfinite(left)]
     if not len(left):
         return Change(name, "other", at, what)
-    broken = [one for one in broken_links if one.link.target == name and one.deviation > 1.0]
-    for one in sorted(broken, key=lambda one: -one.deviation):
-        if _accounts(one, course, context, column, slice(onset, ranking.stop)):
-            return Change(name, "link", at, what, link=one)
+    broken = [link for link in broken_links if link.link.target == name and link.deviation > 1.0]
+    for link in sorted(broken, key=lambda link: -link.deviation):
+        if _accounts(link, course, context, column, slice(onset, ranking.stop)):
+            return Change(name, "link", at, what, link=link)
     mean, factor = float(left.mean()), float(np.sqrt(np.mean(left**2)))
     off = _believable(offsets(raw, context.equations, column), course, context, ranking, column)
     when = burst(raw) if factor > NOISY or len(left) == 1 else None

@@ -77,8 +77,12 @@ class Check:
         return {
             "signal": self.signal,
             "predictions": [
-                {"cause": one.cause, "amount": one.amount, "after_s": one.after}
-                for one in self.predictions
+                {
+                    "cause": prediction.cause,
+                    "amount": prediction.amount,
+                    "after_s": prediction.after,
+                }
+                for prediction in self.predictions
             ],
             "seen": self.seen if np.isfinite(self.seen) else None,
             "text": self.text,
@@ -99,8 +103,8 @@ def checks_of(
     """
     law = context.equations
     index = {name: k for k, name in enumerate(course.signals)}
-    near = [one for one in candidates[:MOST_CANDIDATES] if one.confidence >= RIVAL]
-    rivals = [index[one.signal] for one in near if index[one.signal] < law.signals]
+    near = [cause for cause in candidates[:MOST_CANDIDATES] if cause.confidence >= RIVAL]
+    rivals = [index[cause.signal] for cause in near if index[cause.signal] < law.signals]
     if not rivals or candidates[0] != near[0] or index[near[0].signal] != rivals[0]:
         return ()
     onset = min(int(ranking.onset[rivals[0]]), ranking.raised)
@@ -108,7 +112,7 @@ def checks_of(
     courses = [
         np.clip(_response(context, k, _shift(course, context, ranking, k)), *room) for k in rivals
     ]
-    moves = np.array([one[-1] for one in courses]) / context.scale
+    moves = np.array([path[-1] for path in courses]) / context.scale
     # Beside a single candidate, the other explanation is a wrong reading, which moves nothing.
     if len(rivals) == 1:
         moves = np.vstack([moves, np.zeros_like(moves)])
@@ -123,12 +127,12 @@ def checks_of(
         if what in ("switch", "valve"):  # it goes all the way or not at all
             least = SWITCHES * float(room[1][target] - room[0][target])
         predictions = tuple(
-            _prediction(course.signals[k], one[:, target], least, context.every)
-            for k, one in zip(rivals, courses, strict=True)
+            _prediction(course.signals[k], path[:, target], least, context.every)
+            for k, path in zip(rivals, courses, strict=True)
         )
-        if {one.amount for one in predictions} == {0.0}:
+        if {prediction.amount for prediction in predictions} == {0.0}:
             continue
-        due = onset + round(max(one.after for one in predictions) / context.every)
+        due = onset + round(max(prediction.after for prediction in predictions) / context.every)
         seen = _seen(course.values[:, target], onset, due, least)
         checks.append(Check(name, predictions, seen, _text(name, what, predictions, seen, context)))
     return tuple(checks)
@@ -200,8 +204,8 @@ def _text(
 ) -> str:
     """The sentence of a check."""
     causes: dict[str, list[str]] = {}
-    for one in predictions:
-        causes.setdefault(_move(one, signal, what, context), []).append(one.cause)
+    for prediction in predictions:
+        causes.setdefault(_move(prediction, signal, what, context), []).append(prediction.cause)
     first = predictions[0].cause
     parts = [
         f"{move} if {'' if first in names else 'it is '}{names_of(names, 'or', context)}"

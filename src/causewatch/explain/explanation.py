@@ -81,7 +81,7 @@ class Explanation:
     @property
     def suspects(self) -> tuple[Cause, ...]:
         """Causes and unwatched signals together, best first."""
-        return tuple(sorted((*self.causes, *self.unwatched), key=lambda one: -one.score))
+        return tuple(sorted((*self.causes, *self.unwatched), key=lambda cause: -cause.score))
 
     @property
     def likely(self) -> tuple[Cause, ...]:
@@ -191,8 +191,8 @@ def explain(
     if named:
         sentence = headline(changes[0], follow, context)
     else:
-        both = sorted((*causes[:3], *unwatched), key=lambda one: -one.score)
-        names = [one.signal for one in both[:3] if one.confidence >= LEAST_CONFIDENCE]
+        both = sorted((*causes[:3], *unwatched), key=lambda cause: -cause.score)
+        names = [cause.signal for cause in both[:3] if cause.confidence >= LEAST_CONFIDENCE]
         sentence = cannot_tell(names, alarm.onset, context)
     return Explanation(
         alarm=alarm,
@@ -206,7 +206,7 @@ def explain(
         course=course,
         context=context,
         ranking=ranking,
-        unwatched=tuple(sorted(unwatched, key=lambda one: -one.score)),
+        unwatched=tuple(sorted(unwatched, key=lambda cause: -cause.score)),
         checks=checks_of(course, context, ranking, causes),
     )
 
@@ -247,8 +247,8 @@ def context_of(model: NormalModel) -> Context:
         low=model.watching.habits.low,
         high=model.watching.habits.high,
         longest_still=model.watching.habits.longest_still,
-        labels={name: said for name in names if (said := known.label_of(name))},
-        units={name: said for name in names if (said := known.unit_of(name))},
+        labels={name: text for name in names if (text := known.label_of(name))},
+        units={name: text for name in names if (text := known.unit_of(name))},
         twins={
             name: names[twin]
             for name, twin in zip(
@@ -264,8 +264,8 @@ def context_of(model: NormalModel) -> Context:
 def _in_order(links: Sequence[BrokenLink], causes: Sequence[str]) -> tuple[BrokenLink, ...]:
     """Links into the causes from others, then other ones, those to a signal's own past last."""
 
-    def key(one: BrokenLink) -> tuple[bool, bool, float]:
-        return one.link.is_auto, one.link.target not in causes, -one.deviation
+    def key(broken: BrokenLink) -> tuple[bool, bool, float]:
+        return broken.link.is_auto, broken.link.target not in causes, -broken.deviation
 
     return tuple(sorted(links, key=key))
 
@@ -283,12 +283,12 @@ def _consequences(
             if target not in reached:
                 reached.add(target)
                 waiting.append(target)
-    found = []
+    followers = []
     for column in sorted(reached - set(named)):
         since = _moved(course, context, ranking, column)
         if since is not None:
-            found.append((since, -float(ranking.own[column]), course.signals[column]))
-    return tuple(name for *_, name in sorted(found))
+            followers.append((since, -float(ranking.own[column]), course.signals[column]))
+    return tuple(name for *_, name in sorted(followers))
 
 
 def _moved(course: Course, context: Context, ranking: Ranking, column: int) -> int | None:
@@ -313,9 +313,9 @@ def _of_health(
     alarm: Alarm, links: tuple[BrokenLink, ...], paper: tuple[tuple[str, float], ...]
 ) -> Explanation:
     names = list(alarm.signals)
-    said = alarm.headline or unwell(names, alarm.problem)
+    sentence = alarm.headline or unwell(names, alarm.problem)
     causes = tuple(Cause(name, alarm.signals[name] or 0.0, 1.0 / len(names)) for name in names)
-    return Explanation(alarm, causes, False, links, (), (), said, paper)
+    return Explanation(alarm, causes, False, links, (), (), sentence, paper)
 
 
 def _without_course(
@@ -328,5 +328,5 @@ def _without_course(
     names = list(alarm.signals)
     causes = tuple(Cause(names[k], float(evidence[k]), float(share[k])) for k in order)
     listed = ", ".join(names[k] for k in order[:3]) or "none is known"
-    said = f"The plant left its normal behaviour; signals concerned: {listed}."
-    return Explanation(alarm, causes, True, links, (), (), said[:200], paper)
+    sentence = f"The plant left its normal behaviour; signals concerned: {listed}."
+    return Explanation(alarm, causes, True, links, (), (), sentence[:200], paper)

@@ -74,7 +74,9 @@ def _count(held: Counted, value: float, count: int, first: int) -> None:
 
 def _outermost(held: Counted, sign: int) -> Counted:
     """The `LEVELS` values farthest out: the largest, or with sign -1 the smallest."""
-    return {value: held[value] for value in sorted(held, key=lambda one: -sign * one)[:LEVELS]}
+    return {
+        value: held[value] for value in sorted(held, key=lambda number: -sign * number)[:LEVELS]
+    }
 
 
 def _extend(held: Counted, values: Floats, time: Ints, sign: int) -> None:
@@ -84,10 +86,10 @@ def _extend(held: Counted, values: Floats, time: Ints, sign: int) -> None:
     if (values.max() < limit) if sign > 0 else (values.min() > limit):
         return
     out = values >= limit if sign > 0 else values <= limit
-    found, first, counts = np.unique(values[out], return_index=True, return_counts=True)
+    different, first, counts = np.unique(values[out], return_index=True, return_counts=True)
     times = time[out]
-    for at in range(len(found))[-LEVELS:] if sign > 0 else range(len(found))[:LEVELS]:
-        _count(held, float(found[at]), int(counts[at]), int(times[first[at]]))
+    for at in range(len(different))[-LEVELS:] if sign > 0 else range(len(different))[:LEVELS]:
+        _count(held, float(different[at]), int(counts[at]), int(times[first[at]]))
     kept = _outermost(held, sign)
     held.clear()
     held.update(kept)

@@ -24,7 +24,7 @@ def wild_values(signal: SignalSummary) -> tuple[tuple[Far, ...], float, float] |
     """The wild values of a signal, and the range of the others; None if there are none."""
     high, low = signal.highest, signal.lowest
     kinds = LEVELS if signal.values is None else len(signal.values)
-    found = None
+    outliers = None
     for wild in range(1, kinds):  # as many as are wild
         for above in range(wild + 1):
             below = wild - above
@@ -38,10 +38,10 @@ def wild_values(signal: SignalSummary) -> tuple[tuple[Far, ...], float, float] |
                 width, share = max(abs(top), LEAST_CONSTANT), CONSTANT_SHARE
             apart = [high[above - 1].value - top] if above else []
             apart += [bottom - low[below - 1].value] if below else []
-            rows = sum(one.rows for one in out)
+            rows = sum(far.rows for far in out)
             if min(apart) > FAR * width and rows <= max(FEW, share * signal.count):
-                found = out, bottom, top
-    return found
+                outliers = out, bottom, top
+    return outliers
 
 
 def wild_findings(result: SurveyResult) -> list[Finding]:
@@ -51,9 +51,9 @@ def wild_findings(result: SurveyResult) -> list[Finding]:
         return []
     words, spans = [], []
     for name, (out, low, high) in known:
-        start = min(one.first for one in out)
+        start = min(far.first for far in out)
         spans.append(Period(start, start + round(result.interval * NANOSECONDS), result.clock))
-        begin, rows = spans[-1].bounds[0], sum(one.rows for one in out)
+        begin, rows = spans[-1].bounds[0], sum(far.rows for far in out)
         values = number(out[0].value) + (f" and {len(out) - 1} more" if len(out) > 1 else "")
         when = f"once, {begin}" if rows == 1 else f"{rows:,} rows, the first {begin}"
         usual = number(low) if low == high else f"{number(low)} to {number(high)}"

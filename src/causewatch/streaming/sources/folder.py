@@ -108,8 +108,8 @@ class FolderSource:
     @property
     def problems(self) -> Mapping[str, int]:
         """See `Source`."""
-        found = self._problems + Counter(self._reader.problems if self._reader else {})
-        return dict(found + Counter(late_files=self._names.late))
+        counts = self._problems + Counter(self._reader.problems if self._reader else {})
+        return dict(counts + Counter(late_files=self._names.late))
 
     @property
     def dropped(self) -> int:
@@ -179,7 +179,7 @@ class FolderSource:
         if self._file is None:
             return {"name": self.name, "rows": 0}
         reader = self._reader
-        found = {
+        position = {
             "name": self.name,
             "rows": self._before + (self._rows if reader is None else reader.rows),
             "file": self._file,
@@ -188,7 +188,7 @@ class FolderSource:
             "clock": self._clock,
             "seen": self._names.remembered(),
         }
-        return found if self._aside is None else found | {"aside": list(self._aside[1:])}
+        return position if self._aside is None else position | {"aside": list(self._aside[1:])}
 
     def committed(self) -> None:
         """See `Source`; files need no acknowledgement."""
@@ -257,15 +257,15 @@ class FolderSource:
 
     def _first_time(self, name: str) -> int | None:
         """When the first row of a file was; None if it does not tell, or is one without header."""
-        said = self._wanted.reading
+        options = self._wanted.reading
         try:
             table = open_table(
                 self._path / name,
-                time=said.time,
-                time_format=said.time_format,
+                time=options.time,
+                time_format=options.time_format,
                 keep=self._wanted.columns,
-                separator=said.separator,
-                decimal=said.decimal,
+                separator=options.separator,
+                decimal=options.decimal,
                 usual=self._wanted.usual,
             )
             first = next(table.chunks(), None)

@@ -30,7 +30,7 @@ def natural(name: str) -> tuple[tuple[str | int, ...], str]:
     ['part2', 'part10']
     """
     parts = re.split("([0-9]+)", name)
-    return tuple(int(one) if k % 2 else one for k, one in enumerate(parts)), name
+    return tuple(int(part) if k % 2 else part for k, part in enumerate(parts)), name
 
 
 def shown(name: str) -> str:
@@ -85,21 +85,21 @@ class FolderNames:
         if not force and self._now() - self._looked_at < self._every:
             return
         self._looked_at = self._now()
-        found = self._list()
-        if found is None:
+        names = self._list()
+        if names is None:
             return
         here = None if self._present is None else self._key(self._present)
-        after = found if here is None else {name for name in found if self._key(name) > here}
+        after = names if here is None else {name for name in names if self._key(name) > here}
         after -= self._seen
-        if self._present in self.waiting and self._present in found:
+        if self._present in self.waiting and self._present in names:
             after.add(self._present)
         self.waiting = sorted(after, key=self._key)
-        for name in sorted(found - self._seen - after, key=self._key):
+        for name in sorted(names - self._seen - after, key=self._key):
             self.late += 1
             self._seen.add(name)
             text = "%s came too late, after %s had been begun, and is not read."
             log.warning(text, shown(name), shown(self._present or ""))
-        self._seen &= found | {self._present or ""}
+        self._seen &= names | {self._present or ""}
 
     def _first_times(self, names: set[str]) -> dict[str, int]:
         """When files begin, if all of them tell; said if they are not in order of their names."""
@@ -130,7 +130,7 @@ class FolderNames:
 
     def drop(self, name: str) -> None:
         """A file is no longer to be read."""
-        self.waiting = [one for one in self.waiting if one != name]
+        self.waiting = [other for other in self.waiting if other != name]
 
     def again(self, name: str) -> None:
         """A file that was begun is to be opened once more."""
@@ -153,7 +153,7 @@ class FolderNames:
     def _list(self) -> set[str] | None:
         try:
             with os.scandir(self._path) as entries:
-                found = {
+                names = {
                     entry.name
                     for entry in entries
                     if not entry.name.startswith(".")
@@ -167,5 +167,5 @@ class FolderNames:
             return None
         self._away = False
         if self._times is None:
-            self._times = self._first_times(found)
-        return found
+            self._times = self._first_times(names)
+        return names
