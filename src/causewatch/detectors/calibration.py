@@ -135,9 +135,9 @@ def calibrate(
         settings=settings,
     )
     largest = np.zeros_like(limits.statistics)
-    taken: list[Floats] = []
+    innovations: list[Floats] = []
     for k, part in enumerate(normal):
-        np.maximum(largest, _replayed(part, limits, taken), out=largest)
+        np.maximum(largest, _replayed(part, limits, innovations), out=largest)
         tell((k + 1) / (len(normal) + 1))
     asked = false_alarm_every / (usual_every or false_alarm_every)
     margin = max(1.0, settings.margin * asked**settings.margin_growth)
@@ -146,7 +146,7 @@ def calibrate(
     statistics[-1] = np.where(mobile & settings.standstill, longest, np.inf)
     links = _link_limits(normal, limits, margin)
     tell(1.0)
-    return _kept(replace(limits, statistics=statistics, links=links), taken)
+    return _kept(replace(limits, statistics=statistics, links=links), innovations)
 
 
 def scores_of(part: Judged, limits: Limits) -> Floats:
@@ -202,10 +202,10 @@ def _over(extreme: np.ufunc, normal: Sequence[Judged]) -> Floats:
     )
 
 
-def _replayed(part: Judged, limits: Limits, taken: list[Floats]) -> Floats:
+def _replayed(part: Judged, limits: Limits, collected: list[Floats]) -> Floats:
     """Largest size of each statistic in a part, at ticks at which the signal is judged.
 
-    The innovations that the statistics took in are added to `taken`, a table for each stretch.
+    The innovations that the statistics took in are added to `collected`, a table for each stretch.
     """
     detector = InnovationDetector(part.equations, limits)
     largest = np.zeros_like(limits.statistics)
@@ -214,12 +214,14 @@ def _replayed(part: Judged, limits: Limits, taken: list[Floats]) -> Floats:
         for k, row in enumerate(rows):
             judged = np.isfinite(detector.update(row, new_stretch=k == 0).signals)
             np.maximum(largest, detector.sizes, out=largest, where=judged)
-            innovations[k] = detector.taken
-        taken.append(innovations)
+            tick = detector.observed
+            assert tick is not None
+            innovations[k] = np.where(tick.known, tick.innovation, np.nan)
+        collected.append(innovations)
     return largest
 
 
-def _kept(limits: Limits, taken: Sequence[Floats]) -> Limits:
+def _kept(limits: Limits, stretches: Sequence[Floats]) -> Limits:
     """Limits that normal operation keeps to when memories are cut as in a watch.
 
     A higher limit cuts later, so this is repeated until nothing comes within `kept_margin` of its
@@ -231,7 +233,7 @@ def _kept(limits: Limits, taken: Sequence[Floats]) -> Limits:
         now = limit[:, signals]
         cuts = cuts_of(now, settings)
         largest = np.zeros_like(now)
-        for innovations in taken:
+        for innovations in stretches:
             np.maximum(largest, _sizes(innovations[:, signals], cuts, settings), out=largest)
         close = settings.kept_margin * largest > now
         limit[:, signals] = np.where(close, settings.kept_margin * np.maximum(largest, now), now)

@@ -74,8 +74,8 @@ class InnovationDetector:
         self._recent = np.full((2, settings.link_window + equations.max_lag, number), np.nan)
         self._count = 0
         self.innovation: Floats = np.full(number, np.nan)
-        self.taken: Floats = np.full(number, np.nan)
-        """Innovations as the statistics took them in at the last tick; NaN where not known."""
+        self.observed: Observed | None = None
+        """The last tick as the statistics saw it."""
         self.sizes: Floats = np.zeros((len(self._all), number))
         """Size of each statistic (row) of each signal at the last tick."""
 
@@ -110,7 +110,6 @@ class InnovationDetector:
         widened = self._widened(values)
         if widened is not None:
             innovation = innovation / widened
-        self.taken = np.where(known, innovation, np.nan)
         self._step(values, innovation, known, seen if fresh is None else fresh)
         if not known.any():
             return Evidence(None, np.full(number, np.nan), expected)
@@ -125,7 +124,7 @@ class InnovationDetector:
 
     def _step(self, values: Floats, innovation: Floats, known: Flags, fresh: Flags) -> None:
         """Let all statistics take in the tick."""
-        tick = Observed(values, fresh, np.where(known, innovation, 0.0), known)
+        self.observed = tick = Observed(values, fresh, np.where(known, innovation, 0.0), known)
         for row, statistic in enumerate(self._all):
             self.sizes[row] = statistic.step(tick)
 
