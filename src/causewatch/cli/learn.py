@@ -103,9 +103,9 @@ def learn(
     test: Annotated[
         str,
         typer.Option(
-            metavar="linear|rank|knn",
-            help="PCMCI's independence test; rank is robust to outliers, knn sees any dependence"
-            " but is slow.",
+            metavar="TEST",
+            help="PCMCI's independence test: linear; features, which sees bent dependence, too;"
+            " rank, robust to outliers; knn, which sees any dependence but is slow.",
         ),
     ] = "linear",
     fdr: Annotated[
