@@ -7,6 +7,7 @@ from causewatch.discovery.features import (
     FeatureMoments,
     feature_maps,
 )
+from causewatch.discovery.given import GivenGraph, read_links
 from causewatch.discovery.independence import (
     BulkTest,
     IndependenceTest,
@@ -31,6 +32,7 @@ __all__ = [
     "DiscoveryResult",
     "FeatureMap",
     "FeatureMoments",
+    "GivenGraph",
     "Granger",
     "IndependenceTest",
     "Knowledge",
@@ -46,5 +48,6 @@ __all__ = [
     "load_knowledge",
     "normal_scores",
     "pcmci",
+    "read_links",
     "run_pcmci",
 ]

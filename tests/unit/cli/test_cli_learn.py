@@ -480,3 +480,13 @@ def test_an_interrupt_leaves_nothing(tmp_path):
     assert said == ["causewatch: interrupted."]
     assert os.listdir(folder) == []
     assert sorted(os.listdir(tmp_path)) == ["large.csv", "models"]
+
+
+def test_links_can_be_given(normal, out, tmp_path, capsys):
+    edges = tmp_path / "edges.csv"
+    edges.write_text("source,target,lag\nP101,FIT101,2\n", encoding="utf-8")
+    assert learn(normal, "--out", out, "--graph", edges) == 0
+    assert "Links      1 (0 of them from a signal to itself); as given" in capsys.readouterr().out
+    assert [str(link) for link in cw.load(out).graph] == ["P101 →(2) FIT101"]
+    assert learn(normal, "--out", out, "--force", "--graph", edges, "--method", "granger") == 2
+    assert sentence(capsys.readouterr()).endswith("looks for no links; leave out --method.")
