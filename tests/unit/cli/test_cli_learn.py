@@ -367,7 +367,7 @@ def test_an_existing_model_is_not_overwritten_unasked(normal, out, capsys):
         (["{folder}/nothing.csv"], "nothing.csv"),
         (["{folder}"], "folder"),
         (["{normal}", "--preset", "papr"], "Did you mean 'paper'? Available: default, paper."),
-        (["{normal}", "--test", "lin"], "Available: linear, rank, knn."),
+        (["{normal}", "--test", "lin"], "Available: linear, features, rank, knn."),
         (["{normal}", "--method", "pcmi"], "Did you mean 'pcmci'? Available: pcmci, granger."),
         (["{normal}", "--ignore", "P102"], "no column 'P102' in normal.csv. Did you mean 'P101'"),
         (["{normal}", "--labels", "attack"], "no column 'attack'"),
