@@ -20,6 +20,7 @@ COMMANDS = (
     ("dataset",),
     ("learn",),
     ("inspect",),
+    ("diff",),
     ("watch",),
     ("serve",),
     ("token",),

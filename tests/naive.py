@@ -164,3 +164,19 @@ def pcmci(rows, max_lag, min_lag=1, alpha=0.05, starts=(0,)):
                 z = of_target + [node for node in of_source if node not in of_target]
                 value[i, j, lag], p_val[i, j, lag] = test((i, lag), (j, 0), z)
     return value, p_val, parents
+
+
+def log_wilks(rows, z, x, y):
+    """Logarithm of Wilks' Λ of columns x and y given z: from residuals, by determinants."""
+    rows = rows - rows.mean(axis=0)
+
+    def left(columns):
+        if not z:
+            return rows[:, columns]
+        fit, *_ = np.linalg.lstsq(rows[:, z], rows[:, columns], rcond=None)
+        return rows[:, columns] - rows[:, z] @ fit
+
+    a, b = left(x), left(y)
+    both = np.hstack([a, b])
+    sizes = [np.linalg.slogdet(part.T @ part)[1] for part in (both, a, b)]
+    return sizes[0] - sizes[1] - sizes[2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,9 @@ from causewatch.cli.update import (
     update_model,
 )
 from causewatch.errors import SettingError, listing, shorten
+
+if TYPE_CHECKING:
+    from causewatch.discovery import GivenGraph
 
 __all__ = ["register"]
 
@@ -103,11 +106,19 @@ def learn(
     test: Annotated[
         str,
         typer.Option(
-            metavar="linear|rank|knn",
-            help="PCMCI's independence test; rank is robust to outliers, knn sees any dependence"
-            " but is slow.",
+            metavar="TEST",
+            help="PCMCI's independence test: linear; features, which sees bent dependence, too;"
+            " rank, robust to outliers; knn, which sees any dependence but is slow.",
         ),
     ] = "linear",
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Look for no links: take those of this graph (.csv with source, target and lag in"
+            " ticks, .json, .gml or .dot).",
+        ),
+    ] = None,
     fdr: Annotated[
         bool, typer.Option("--fdr", help="Correct p-values for the number of tests.")
     ] = False,
@@ -220,6 +231,7 @@ def learn(
             "--max-lag": max_lag != "auto",
             "--alpha": alpha is not None,
             "--method": method != "pcmci",
+            "--graph": graph is not None,
             "--test": test != "linear",
             "--fdr": fdr,
             "--keep-start-up": keep_start_up,
@@ -231,19 +243,20 @@ def learn(
         reading["keep_labelled"] = keep_labelled
         _update(update, normal, out, reading, as_json, [name for name, on in fixed.items() if on])
         return
+    finder, lag = _finder(method, graph, _lag(max_lag))
     with progress_of() as tell:
         model = learn_model(
             _recordings(normal),
             preset=preset,
             every=None if every == "auto" else parse_duration(every),
-            max_lag=_lag(max_lag),
+            max_lag=lag,
             alpha=alpha,
             calibrate=_recordings(calibrate) if calibrate else None,
             false_alarm_every=None
             if false_alarm_every is None
             else parse_duration(false_alarm_every),
             knowledge=None if knowledge is None else str(knowledge),
-            method=method,
+            method=finder,
             test=test,
             fdr=fdr,
             keep_start_up=keep_start_up,
@@ -313,6 +326,21 @@ def _lag(text: str) -> int | None:
     except ValueError:
         msg = f"--max-lag is {shorten(text)!r}; it must be auto or a whole number of ticks."
         raise SettingError(msg) from None
+
+
+def _finder(
+    method: str, graph: Path | None, max_lag: int | None
+) -> tuple[str | GivenGraph, int | None]:
+    """What finds the links, and the maximum lag: a graph that is given says how long it is."""
+    if graph is None:
+        return method, max_lag
+    from causewatch.discovery import GivenGraph, read_links
+
+    if method != "pcmci":
+        msg = "--graph looks for no links; leave out --method."
+        raise SettingError(msg)
+    given = GivenGraph(read_links(graph))
+    return given, given.max_lag if max_lag is None else max_lag
 
 
 def _columns(given: list[str] | None) -> list[str]:

@@ -121,11 +121,11 @@ def print_model(model: NormalModel, out: Console) -> None:
     )
     out.print(f"             {plan.reason}", style="dim")
     settings = origin.settings
+    own = sum(link.is_auto for link in model.graph)
+    how = f"{settings['method']}, {settings['test']} test, alpha {settings['alpha']:g}"
     out.print(
-        f"Links      {len(model.graph)}"
-        f" ({sum(link.is_auto for link in model.graph)} of them from a signal to itself);"
-        f" {settings['method']}, {settings['test']} test, alpha {settings['alpha']:g},"
-        f" {origin.windows:,} windows"
+        f"Links      {len(model.graph)} ({own} of them from a signal to itself);"
+        f" {'as given' if settings['method'] == 'GivenGraph' else how}, {origin.windows:,} windows"
     )
 
     _print_watching(model, out)

@@ -1,13 +1,13 @@
 """From ticks to a causal graph: PCMCI on lagged moments, other tests and other discoverers."""
 
-from causewatch.discovery.discoverers import (
-    TESTS,
-    Discoverer,
-    Granger,
-    Pcmci,
-    TestName,
-    normal_scores,
+from causewatch.discovery.discoverers import Discoverer, Granger, Pcmci
+from causewatch.discovery.features import (
+    BlockCorrelation,
+    FeatureMap,
+    FeatureMoments,
+    feature_maps,
 )
+from causewatch.discovery.given import GivenGraph, read_links
 from causewatch.discovery.independence import (
     BulkTest,
     IndependenceTest,
@@ -17,17 +17,22 @@ from causewatch.discovery.independence import (
 )
 from causewatch.discovery.knowledge import Constraints, Knowledge, load_knowledge
 from causewatch.discovery.moments import LaggedMoments
+from causewatch.discovery.named import TESTS, TestName, bulk_test, normal_scores
 from causewatch.discovery.nonlinear import ConditionalMutualInformation
 from causewatch.discovery.oracle import OracleTest
 from causewatch.discovery.pcmci import DiscoveryResult, pcmci, run_pcmci
 
 __all__ = [
     "TESTS",
+    "BlockCorrelation",
     "BulkTest",
     "ConditionalMutualInformation",
     "Constraints",
     "Discoverer",
     "DiscoveryResult",
+    "FeatureMap",
+    "FeatureMoments",
+    "GivenGraph",
     "Granger",
     "IndependenceTest",
     "Knowledge",
@@ -38,8 +43,11 @@ __all__ = [
     "PartialCorrelation",
     "Pcmci",
     "TestName",
+    "bulk_test",
+    "feature_maps",
     "load_knowledge",
     "normal_scores",
     "pcmci",
+    "read_links",
     "run_pcmci",
 ]

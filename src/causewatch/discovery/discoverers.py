@@ -6,31 +6,26 @@ asks for nothing but the protocol.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from causewatch.data.table import TableSource
-from causewatch.discovery.independence import BulkTest, OneByOne, PartialCorrelation
+from causewatch.discovery.independence import BulkTest, PartialCorrelation
 from causewatch.discovery.knowledge import Constraints
 from causewatch.discovery.moments import LaggedMoments
-from causewatch.discovery.nonlinear import ConditionalMutualInformation
+from causewatch.discovery.named import TestName, bulk_test
 from causewatch.discovery.pcmci import Progress, link_masks, run_pcmci
-from causewatch.errors import SettingError, UnknownNameError
+from causewatch.errors import SettingError
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.kernels.parallel import spread
 
-__all__ = ["TESTS", "Discoverer", "Granger", "Pcmci", "TestName", "normal_scores"]
+__all__ = ["Discoverer", "Granger", "Pcmci"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
-
-TestName = Literal["linear", "rank", "knn"]
-TESTS: tuple[TestName, ...] = ("linear", "rank", "knn")
 
 
 class Discoverer(Protocol):
@@ -70,10 +65,7 @@ class Pcmci:
     parents_alpha
         The same for staying a candidate in the first stage; `alpha` if not given.
     test
-        ``linear``: partial correlation. ``rank``: partial correlation of normal scores (each
-        value replaced by the normal quantile of its rank), robust to outliers and monotone
-        distortion. ``knn``: conditional mutual information from nearest neighbours, which sees any
-        dependence; slow.
+        See `bulk_test`.
     min_lag
         1, or 0 to look for links within one tick too.
     fdr
@@ -104,7 +96,14 @@ class Pcmci:
     ) -> CausalGraph:
         """See `Discoverer`."""
         result = run_pcmci(
-            self._prepared(ticks, moments),
+            bulk_test(
+                self.test,
+                ticks,
+                moments,
+                alpha=max(self.alpha, self.parents_alpha or 0.0),
+                seed=self.seed,
+                max_samples=self.max_samples,
+            ),
             moments.signals,
             min_lag=self.min_lag,
             alpha=self.alpha,
@@ -125,27 +124,6 @@ class Pcmci:
                 or (constraints is not None and constraints.requires(link))
             },
         )
-
-    def _prepared(self, ticks: TableSource, moments: LaggedMoments) -> BulkTest:
-        if self.test == "linear":
-            return PartialCorrelation(moments)
-        values, starts = _collected(ticks)
-        if self.test == "rank":
-            scores = LaggedMoments(moments.signals, max_lag=moments.max_lag)
-            scores.update_stretches(normal_scores(values), starts)
-            return PartialCorrelation(scores)
-        if self.test == "knn":
-            test = ConditionalMutualInformation(
-                values,
-                max_lag=moments.max_lag,
-                starts=starts,
-                permutations=max(200, int(np.ceil(2 / self.alpha))),
-                alpha=max(self.alpha, self.parents_alpha or 0.0),
-                seed=self.seed,
-                max_samples=self.max_samples,
-            )
-            return OneByOne(test, test.windows)
-        raise UnknownNameError(str(self.test), "independence test", TESTS)
 
 
 @dataclass(frozen=True)
@@ -230,25 +208,3 @@ class Granger:
             return np.empty(0), np.empty(0)
         rows = [[*chosen[chosen != one], one, target] for one in chosen]
         return test.given_sets(chosen[:0], np.array(rows, dtype=np.intp))
-
-
-def normal_scores(values: Floats) -> Floats:
-    """Each value replaced by the normal quantile of its rank among the values of its signal.
-
-    Ties share their mean rank; missing stays missing.
-    """
-    ranks = stats.rankdata(values, axis=0, nan_policy="omit")
-    count = np.isfinite(values).sum(axis=0)
-    return np.asarray(special.ndtri((ranks - 0.5) / np.maximum(count, 1)))
-
-
-def _collected(ticks: TableSource) -> tuple[Floats, Sequence[int]]:
-    """All ticks in memory, and where stretches begin."""
-    values: list[Floats] = []
-    starts: list[int] = []
-    size = 0
-    for chunk in ticks.chunks():
-        values.append(chunk.values)
-        starts += (chunk.starts + size).tolist()
-        size += len(chunk)
-    return np.concatenate(values), starts or [0]

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from causewatch.discovery.independence import (
-    BulkTest,
-    PartialCorrelation,
-)
+from causewatch.data.table import TimeTable
+from causewatch.discovery.features import BlockCorrelation, FeatureMoments
+from causewatch.discovery.independence import BulkTest, PartialCorrelation
 from causewatch.discovery.knowledge import Constraints
 from causewatch.discovery.moments import LaggedMoments
+from causewatch.discovery.named import TestName, bulk_test
 from causewatch.errors import SettingError
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.kernels.parallel import spread
@@ -67,25 +67,27 @@ class DiscoveryResult:
 
 
 def pcmci(
-    values: ArrayLike | LaggedMoments,
+    values: ArrayLike | LaggedMoments | FeatureMoments,
     *,
     max_lag: int | None = None,
     min_lag: int = 1,
     alpha: float = 0.05,
     parents_alpha: float | None = None,
+    test: TestName = "linear",
     signals: Sequence[str] | None = None,
     starts: Sequence[int] = (0,),
     fdr: bool = False,
     constraints: Constraints | None = None,
     progress: Progress | None = None,
 ) -> DiscoveryResult:
-    """PCMCI with partial correlation, from rows or from moments.
+    """PCMCI from rows or from moments.
 
     Parameters
     ----------
     values
-        Ticks × signals (NaN is missing; windows with a missing value are left out), or the
-        `LaggedMoments` of them, which give the same result.
+        Ticks × signals (NaN is missing; windows with a missing value are left out), or the moments
+        of them, which give the same result: `LaggedMoments` for the linear test, `FeatureMoments`
+        for that of features.
     max_lag
         Longest lag in ticks; needed unless moments are given.
     min_lag
@@ -95,6 +97,8 @@ def pcmci(
     parents_alpha
         The same for staying a candidate in the first stage; `alpha` if not given. A generous
         level there costs time only, a strict one drops true parents.
+    test
+        The independence test, by name: see `bulk_test`. Moments have theirs already.
     signals
         Names; ``x0``, ``x1``, … if not given.
     starts
@@ -115,14 +119,23 @@ def pcmci(
     >>> [str(link) for link in pcmci(rows, max_lag=2, alpha=1e-4).graph]
     ['x0 →(1) x1']
     """
-    if isinstance(values, LaggedMoments):
-        moments = values
-        if max_lag is not None and max_lag != moments.max_lag:
-            msg = f"max_lag is {max_lag}, but the moments were taken for {moments.max_lag}."
+    prepared: BulkTest
+    if isinstance(values, LaggedMoments | FeatureMoments):
+        if max_lag is not None and max_lag != values.max_lag:
+            msg = f"max_lag is {max_lag}, but the moments were taken for {values.max_lag}."
             raise SettingError(msg)
         if signals is not None or tuple(starts) != (0,):
             msg = "Moments have their signals and stretches already; leave signals and starts out."
             raise SettingError(msg)
+        own = "linear" if isinstance(values, LaggedMoments) else "features"
+        if test not in ("linear", own):
+            msg = f"These moments are those of the test {own!r}; leave test out."
+            raise SettingError(msg)
+        names = values.signals
+        if isinstance(values, LaggedMoments):
+            prepared = PartialCorrelation(values)
+        else:
+            prepared = BlockCorrelation(values)
     else:
         if max_lag is None:
             msg = "max_lag is needed: how many ticks back may a cause lie?"
@@ -131,11 +144,16 @@ def pcmci(
         if rows.ndim != 2:
             msg = f"values has {rows.ndim} dimension(s); expected ticks × signals."
             raise SettingError(msg)
-        names = [f"x{k}" for k in range(rows.shape[1])] if signals is None else signals
-        moments = LaggedMoments(names, max_lag=max_lag).update_stretches(rows, starts)
+        names = tuple(f"x{k}" for k in range(rows.shape[1])) if signals is None else tuple(signals)
+        begins = np.unique(np.array([0, *starts], dtype=np.intp))
+        table = TimeTable(names, rows, np.arange(len(rows)), begins[begins < len(rows)], 1.0)
+        moments = LaggedMoments(names, max_lag=max_lag)
+        if test == "linear":
+            moments.update_stretches(rows, starts)
+        prepared = bulk_test(test, table, moments, alpha=max(alpha, parents_alpha or 0.0))
     return run_pcmci(
-        PartialCorrelation(moments),
-        moments.signals,
+        prepared,
+        names,
         min_lag=min_lag,
         alpha=alpha,
         parents_alpha=parents_alpha,

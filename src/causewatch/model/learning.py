@@ -157,9 +157,9 @@ def learn(
         day, but at least 1,000 ticks or half of the recording, whichever is shorter; half of the
         recording where rows have no times.
     method
-        ``pcmci``, ``granger``, or any `Discoverer`.
+        ``pcmci``, ``granger``, or any `Discoverer`: `GivenGraph` takes links as they are given.
     test
-        Independence test of PCMCI: ``linear``, ``rank`` or ``knn``.
+        Independence test of PCMCI: ``linear``, ``features``, ``rank`` or ``knn``.
     fdr
         Correct p-values for the number of tests (Benjamini–Hochberg).
     keep_start_up

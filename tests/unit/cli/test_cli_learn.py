@@ -367,7 +367,7 @@ def test_an_existing_model_is_not_overwritten_unasked(normal, out, capsys):
         (["{folder}/nothing.csv"], "nothing.csv"),
         (["{folder}"], "folder"),
         (["{normal}", "--preset", "papr"], "Did you mean 'paper'? Available: default, paper."),
-        (["{normal}", "--test", "lin"], "Available: linear, rank, knn."),
+        (["{normal}", "--test", "lin"], "Available: linear, features, rank, knn."),
         (["{normal}", "--method", "pcmi"], "Did you mean 'pcmci'? Available: pcmci, granger."),
         (["{normal}", "--ignore", "P102"], "no column 'P102' in normal.csv. Did you mean 'P101'"),
         (["{normal}", "--labels", "attack"], "no column 'attack'"),
@@ -480,3 +480,13 @@ def test_an_interrupt_leaves_nothing(tmp_path):
     assert said == ["causewatch: interrupted."]
     assert os.listdir(folder) == []
     assert sorted(os.listdir(tmp_path)) == ["large.csv", "models"]
+
+
+def test_links_can_be_given(normal, out, tmp_path, capsys):
+    edges = tmp_path / "edges.csv"
+    edges.write_text("source,target,lag\nP101,FIT101,2\n", encoding="utf-8")
+    assert learn(normal, "--out", out, "--graph", edges) == 0
+    assert "Links      1 (0 of them from a signal to itself); as given" in capsys.readouterr().out
+    assert [str(link) for link in cw.load(out).graph] == ["P101 →(2) FIT101"]
+    assert learn(normal, "--out", out, "--force", "--graph", edges, "--method", "granger") == 2
+    assert sentence(capsys.readouterr()).endswith("looks for no links; leave out --method.")

@@ -8,8 +8,7 @@ from scipy import stats
 
 import naive
 from causewatch.data.table import TimeTable
-from causewatch.discovery import Granger, Knowledge, LaggedMoments, Pcmci, pcmci
-from causewatch.discovery.discoverers import normal_scores
+from causewatch.discovery import Granger, Knowledge, LaggedMoments, Pcmci, normal_scores, pcmci
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.graph import Link
 from causewatch.simulate import random_system
@@ -218,5 +217,5 @@ def test_settings_that_make_no_sense():
         discover(Granger(alpha=0.0), chain())
     with pytest.raises(SettingError, match="alpha"):
         discover(Pcmci(alpha=1.5), chain())
-    with pytest.raises(UnknownNameError, match="Available: linear, rank, knn"):
+    with pytest.raises(UnknownNameError, match="Available: linear, features, rank, knn"):
         discover(Pcmci(test="lineal"), chain())
