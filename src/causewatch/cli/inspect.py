@@ -103,7 +103,7 @@ def inspect(
     else:
         print_model(known, screen)
         if links:
-            print_links(known.graph, known.preprocessing.every, screen, links)
+            print_links(known, screen, links)
         print_detectability(known, screen)
         print_findings(known.report, screen, notes)
     if graph is not None:
@@ -144,8 +144,11 @@ def _print_signal(model: NormalModel, name: str, out: Console) -> None:
     for link in model.graph.parents(name):
         value, weight = model.graph[link].value, mechanism.coefficients[link]
         after = interval(link.lag * every)
+        sure = model.confidence.get(link)
+        seen = "" if sure is None else f", in {sure.share:.0%} of the replicas"
         out.print(
             f"  {link.source} →({after}) {name}   strength {value:+.2f}, coefficient {weight:.6g}"
+            f"{seen}"
         )
     effects = [link for link in model.graph.children(name) if not link.is_auto]
     out.print("Acts on" if effects else "Acts on nothing in the model")

@@ -119,6 +119,15 @@ def learn(
             " ticks, .json, .gml or .dot).",
         ),
     ] = None,
+    confidence: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Look for the links again in N replicas of the recording (200, say), to tell how"
+            " sure each of them is.",
+        ),
+    ] = 0,
     fdr: Annotated[
         bool, typer.Option("--fdr", help="Correct p-values for the number of tests.")
     ] = False,
@@ -232,6 +241,7 @@ def learn(
             "--alpha": alpha is not None,
             "--method": method != "pcmci",
             "--graph": graph is not None,
+            "--confidence": confidence > 0,
             "--test": test != "linear",
             "--fdr": fdr,
             "--keep-start-up": keep_start_up,
@@ -261,6 +271,7 @@ def learn(
             fdr=fdr,
             keep_start_up=keep_start_up,
             keep_labelled=keep_labelled,
+            confidence=confidence,
             seed=seed,
             progress=tell,
             **reading,
@@ -273,7 +284,7 @@ def learn(
     screen = console()
     print_model(model, screen)
     if links:
-        print_links(model.graph, model.preprocessing.every, screen, links)
+        print_links(model, screen, links)
     print_detectability(model, screen)
     print_findings(model.report, screen, notes)
     screen.print(f"Saved      {out}")

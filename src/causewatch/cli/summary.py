@@ -9,7 +9,7 @@ from causewatch.errors import listing
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from causewatch.graph import CausalGraph
+    from causewatch.graph import Link
     from causewatch.model import NormalModel
     from causewatch.preprocess import Finding
 
@@ -44,7 +44,9 @@ def model_dict(model: NormalModel) -> dict[str, Any]:
         "max_lag": model.preprocessing.max_lag,
         "interval_reason": model.preprocessing.reason,
         "links": [
-            row | {"coefficient": model.mechanisms[link.target].coefficients[link]}
+            row
+            | {"coefficient": model.mechanisms[link.target].coefficients[link]}
+            | ({"confidence": asdict(model.confidence[link])} if model.confidence else {})
             for row, link in zip(model.graph.to_dict()["links"], model.graph, strict=True)
         ],
         "mechanisms": [_mechanism(model, name) for name in model.signals],
@@ -167,11 +169,12 @@ def _print_watching(model: NormalModel, out: Console) -> None:
         out.print(f"Guarded    {noun} held against the usual range: {listing(watching.guarded, 6)}")
 
 
-def print_links(graph: CausalGraph, every: float, out: Console, most: int) -> None:
-    """The strongest links between different signals."""
+def print_links(model: NormalModel, out: Console, most: int) -> None:
+    """The strongest links between different signals, and how sure they are where that is known."""
     from rich import box
     from rich.table import Table
 
+    graph, every = model.graph, model.preprocessing.every
     links = sorted(
         (link for link in graph if not link.is_auto), key=lambda link: -abs(graph[link].value)
     )
@@ -183,7 +186,8 @@ def print_links(graph: CausalGraph, every: float, out: Console, most: int) -> No
         table.add_column(name, overflow="fold", max_width=40)
     from causewatch.data import format_duration
 
-    for name in ("later by", "strength", "p-value"):
+    sure = ("range", "seen in") if model.confidence else ()
+    for name in ("later by", "strength", "p-value", *sure):
         table.add_column(name, justify="right")
     from rich.text import Text
 
@@ -195,12 +199,21 @@ def print_links(graph: CausalGraph, every: float, out: Console, most: int) -> No
             format_duration(link.lag * every),
             f"{strength.value:+.2f}",
             f"{strength.p_value:.1g}" if strength.p_value >= 1e-99 else "< 1e-99",
+            *_sure(model, link),
         )
     out.print(table)
     if len(links) > most:
         more = len(links) - most
         word = "link is" if more == 1 else "links are"
         out.print(f"{more} weaker {word} not shown: --links N shows more.", style="dim")
+
+
+def _sure(model: NormalModel, link: Link) -> tuple[str, ...]:
+    """Range of the strength over the replicas, and the share of them in which the link is."""
+    if not model.confidence:
+        return ()
+    about = model.confidence[link]
+    return f"{about.low:+.2f} to {about.high:+.2f}", f"{about.share:.0%}"
 
 
 def print_findings(findings: tuple[Finding, ...], out: Console, notes: bool) -> None:

@@ -21,6 +21,7 @@ from causewatch.discovery.named import TESTS, TestName, bulk_test, normal_scores
 from causewatch.discovery.nonlinear import ConditionalMutualInformation
 from causewatch.discovery.oracle import OracleTest
 from causewatch.discovery.pcmci import DiscoveryResult, pcmci, run_pcmci
+from causewatch.discovery.resampling import LinkConfidence, confidence_of_links
 
 __all__ = [
     "TESTS",
@@ -37,6 +38,7 @@ __all__ = [
     "IndependenceTest",
     "Knowledge",
     "LaggedMoments",
+    "LinkConfidence",
     "Node",
     "OneByOne",
     "OracleTest",
@@ -44,6 +46,7 @@ __all__ = [
     "Pcmci",
     "TestName",
     "bulk_test",
+    "confidence_of_links",
     "feature_maps",
     "load_knowledge",
     "normal_scores",

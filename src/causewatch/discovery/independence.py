@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.discovery.moments import LaggedMoments
 from causewatch.errors import NotEnoughDataError
 from causewatch.kernels import partial
+from causewatch.kernels.doubled import Doubled
 
 __all__ = ["BulkTest", "IndependenceTest", "Node", "OneByOne", "PartialCorrelation"]
 
@@ -77,6 +77,21 @@ class BulkTest(Protocol):
         """
 
 
+class Moments(Protocol):
+    """What partial correlation needs of `LaggedMoments`."""
+
+    signals: tuple[str, ...]
+    max_lag: int
+    windows: int
+
+    @property
+    def reach(self) -> int:
+        """How many rows before its own a window reaches back."""
+
+    def scatter(self) -> tuple[Doubled, NDArray[np.bool_]]:
+        """Centred products of all lagged signals, and which of them vary."""
+
+
 class PartialCorrelation:
     """The linear test: partial correlation, with a p-value from Student's t.
 
@@ -93,7 +108,7 @@ class PartialCorrelation:
     (`causewatch.kernels.partial`).
     """
 
-    def __init__(self, moments: LaggedMoments) -> None:
+    def __init__(self, moments: Moments) -> None:
         self.signals = len(moments.signals)
         self.max_lag = moments.max_lag
         self.windows = moments.windows

@@ -41,11 +41,14 @@ from causewatch.discovery import (
     Discoverer,
     Granger,
     Knowledge,
+    LinkConfidence,
     Pcmci,
     TestName,
+    confidence_of_links,
     load_knowledge,
 )
 from causewatch.errors import NotEnoughDataError, SettingError, UnknownNameError
+from causewatch.graph import CausalGraph, Link
 from causewatch.model.account import (
     findings_of,
     limit_findings,
@@ -125,6 +128,7 @@ def learn(
     fdr: bool = False,
     keep_start_up: bool = False,
     keep_labelled: bool = False,
+    confidence: int = 0,
     seed: int = 0,
     detector: DetectorSettings | None = None,
     progress: LearnProgress | None = None,
@@ -168,8 +172,11 @@ def learn(
     keep_labelled
         Learn from rows that are labelled anomalous, too (`labels`); else they are left out, and the
         report says how many.
+    confidence
+        In how many replicas of the recording links are looked for again, to say how sure each of
+        them is (`NormalModel.confidence`); 0: none. Needs the linear test.
     seed
-        For tests that draw random numbers.
+        For tests that draw random numbers, and the replicas.
     detector
         The numbers of the default detector; those that are shipped if not given.
     progress
@@ -199,6 +206,7 @@ def learn(
     if not isinstance(known, Knowledge):
         known = load_knowledge(known)
     discoverer = discoverer_of(method, preset, alpha, test, fdr, seed)
+    level = _alpha(preset, test, alpha)
     opened = open_together([normal, *([] if calibrate is None else [calibrate])], reading)
     check_kept(opened[0], reading)
     source, *others = opened if keep_labelled else map(NormalRows, opened)
@@ -232,8 +240,9 @@ def learn(
     tick_pass = take_moments(source, plan, guarded, survey.rows, tell)
     log.info("%d ticks, %d whole windows", tick_pass.count, tick_pass.moments.windows)
     fit = fit_links(tick_pass, plan, discoverer, constraints, preset, tell)
+    sure = _confidence(confidence, test, fit.graph, tick_pass, plan, level, seed, tell)
     tell("checking assumptions", None)
-    findings = findings_of(source, survey, plan, tick_pass, fit, _alpha(preset, test, alpha))
+    findings = findings_of(source, survey, plan, tick_pass, fit, level)
     if start_up is not None:
         findings.insert(0, start_up)
     lines = NormalModel(
@@ -258,7 +267,7 @@ def learn(
                 "preset": preset,
                 "method": method if isinstance(method, str) else type(method).__name__,
                 "test": test,
-                "alpha": _alpha(preset, test, alpha),
+                "alpha": level,
                 "fdr": fdr,
                 "keep_start_up": keep_start_up,
                 "seed": seed,
@@ -269,6 +278,7 @@ def learn(
             writing,
         ),
         moments=kept_moments(tick_pass.moments) if preset == "default" else None,
+        confidence=sure,
     )
     tell("learning alarm limits", None)
     ticks = [rows[:, : len(plan.signals)] for rows in tick_pass.last]
@@ -276,6 +286,33 @@ def learn(
         limits = published_limits(np.concatenate(ticks), lines.equations)
         return replace(lines, watching=replace(lines.watching, published=limits))
     return _with_limits(lines, ticks, second, false_alarm_every, detector, tell)
+
+
+def _confidence(
+    replicas: int,
+    test: str,
+    graph: CausalGraph,
+    tick_pass: TickPass,
+    plan: Preprocessing,
+    alpha: float,
+    seed: int,
+    tell: LearnProgress,
+) -> dict[Link, LinkConfidence]:
+    """How sure the links are, if that is asked for."""
+    if replicas == 0:
+        return {}
+    if test != "linear":
+        msg = f"--confidence needs the linear test; the {test} test would need every row."
+        raise SettingError(msg)
+    return confidence_of_links(
+        [rows[:, : len(plan.signals)] for rows in tick_pass.last],
+        graph,
+        max_lag=plan.max_lag,
+        alpha=alpha,
+        replicas=replicas,
+        seed=seed,
+        progress=lambda share: tell("resampling links", share),
+    )
 
 
 def _with_limits(

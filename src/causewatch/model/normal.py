@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from causewatch.data import Clock, SourceFile, Writing, format_tick
 from causewatch.detectors import Equations
-from causewatch.discovery import Knowledge, LaggedMoments
+from causewatch.discovery import Knowledge, LaggedMoments, LinkConfidence
 from causewatch.errors import listing
 from causewatch.graph import CausalGraph, Link
 from causewatch.markup import bold, facts, grid
@@ -117,6 +117,8 @@ class NormalModel:
     moments
         Lagged moments of the recordings it was learnt from, to which later ones can be added; None
         where they would be too large to keep, or not enough (`paper`).
+    confidence
+        How the links fare in replicas of the recording; empty unless that was asked for.
     """
 
     preset: str
@@ -133,6 +135,7 @@ class NormalModel:
     watching: Watching
     provenance: Provenance
     moments: LaggedMoments | None = None
+    confidence: Mapping[Link, LinkConfidence] = field(default_factory=dict)
 
     def learnt_from(self, files: Iterable[SourceFile]) -> list[str]:
         """Names of those files that the model was learnt from, by their content."""

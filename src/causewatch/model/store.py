@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,7 +18,7 @@ from causewatch.archive import pack_archive, read_archive
 from causewatch.data import Writing
 from causewatch.data.cells import LARGEST
 from causewatch.data.raw import check_name
-from causewatch.discovery import Knowledge, LaggedMoments
+from causewatch.discovery import Knowledge, LaggedMoments, LinkConfidence
 from causewatch.errors import HIDDEN, CausewatchError, ModelFileError, listing, shorten
 from causewatch.files import write_atomically
 from causewatch.graph import CausalGraph, Link, Strength
@@ -144,6 +144,8 @@ def pack(model: NormalModel) -> bytes:
         "positions": np.array([model.positions[name] for name in model.signals]),
         **watching_arrays(model.watching),
     }
+    if model.confidence:
+        arrays["confidence"] = np.array([astuple(model.confidence[k]) for k in links], dtype=float)
     if model.moments is not None:
         about, sums = model.moments.to_arrays()
         content["moments"] = {name: about[name] for name in ("windows", "open", "started")}
@@ -230,6 +232,8 @@ def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> N
         **dict.fromkeys(("value", "p_value", "coefficient"), (links,)),
         **dict.fromkeys(("intercept", "spread", "explained", "centre", "scale"), (signals,)),
     }
+    if "confidence" in arrays:
+        shapes["confidence"] = (links, 5)
     for name, shape in shapes.items():
         array = arrays[name]
         kind = np.int32 if name == "links" else np.float64
@@ -309,6 +313,12 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
             }
         ),
         moments=_moments(content, arrays),
+        confidence={
+            link: LinkConfidence(share, low, high, int(first), int(last))
+            for link, (share, low, high, first, last) in zip(
+                links, arrays.get("confidence", np.empty((0, 5))).tolist(), strict=False
+            )
+        },
     )
 
 

@@ -490,3 +490,13 @@ def test_links_can_be_given(normal, out, tmp_path, capsys):
     assert [str(link) for link in cw.load(out).graph] == ["P101 →(2) FIT101"]
     assert learn(normal, "--out", out, "--force", "--graph", edges, "--method", "granger") == 2
     assert sentence(capsys.readouterr()).endswith("looks for no links; leave out --method.")
+
+
+def test_how_sure_links_are_is_shown(normal, out, capsys):
+    assert learn(normal, "--out", out, "--max-lag", "2", "--confidence", "20") == 0
+    assert "seen in" in capsys.readouterr().out
+    assert main(["inspect", str(out), "--json"]) == 0
+    links = json.loads(capsys.readouterr().out)["links"]
+    assert all(0 <= link["confidence"]["share"] <= 1 for link in links)
+    assert main(["inspect", str(out), "--signal", links[0]["target"]]) == 0
+    assert "% of the replicas" in capsys.readouterr().out
