@@ -69,10 +69,33 @@ def feed_stdin(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
 
 
-def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
+def test_a_pipe_gets_lines_for_people_and_the_summary(plant, capsys):
     assert watch(plant, plant.test) == 0
     shown = capsys.readouterr()
-    found = events(shown.out)
+    assert shown.err == ""
+    lines, _, summary = shown.out.partition("Source     ")
+    told = [line.split(maxsplit=3) for line in lines.splitlines()]
+    assert [event for _, event, *_ in told[:2]] == ["raised", "cleared"]
+    assert {event for _, event, *_ in told} <= {"raised", "cleared", "health"}
+    time, _, id, sentence = told[0]
+    assert time in {line.split(",")[0] for line in plant.lines[201:206]}
+    assert len(id) == 12
+    assert sentence.startswith("S02 ")
+    assert sentence.endswith(".")
+    assert told[1][2] == id
+    first, last = (plant.lines[k].split(",")[0] for k in (1, -1))
+    raised = sum(event == "raised" for _, event, *_ in told)
+    for words in (
+        f"faulty.csv: {ROWS} rows\n",
+        f"{ROWS}, each of 1 s, the first at {first}, the last at {last}; ",
+        f"Alarms     {raised} raised about the plant",
+    ):
+        assert words in summary
+
+
+def test_json_lines_hold_every_event(plant, capsys):
+    assert watch(plant, plant.test, "--json") == 0
+    *found, summary = events(capsys.readouterr().out)
     raised = [one for one in found if one["event"] == "raised" and one["kind"] == "anomaly"]
     assert raised[0]["causes"][0]["signal"] == "S02"
     in_the_end = {one["id"]: one["causes"][0]["signal"] for one in found if one["causes"]}
@@ -83,13 +106,8 @@ def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
     assert last["event"] == "cleared"
     assert last["onset"] <= last["raised_at"] < last["cleared_at"]
     assert last["causes"][0]["signal"] == "S02"
-    first, last = (plant.lines[k].split(",")[0] for k in (1, -1))
-    for words in (
-        f"faulty.csv: {ROWS} rows\n",
-        f"{ROWS}, each of 1 s, the first at {first}, the last at {last}; ",
-        f"Alarms     {len(raised)} raised about the plant",
-    ):
-        assert words in shown.err
+    assert "updated" in {one["event"] for one in found}
+    assert summary["alarms_raised"] == len(raised)
 
 
 def test_files_get_alarms_and_scores(plant, tmp_path, capsys):
@@ -97,7 +115,7 @@ def test_files_get_alarms_and_scores(plant, tmp_path, capsys):
     assert watch(plant, plant.test, "--alarms", alarms, "--scores", scores) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
-    assert shown.out.startswith("Source     faulty.csv")
+    assert "\nSource     faulty.csv" in shown.out
     table = pl.read_csv(scores)
     assert table.columns == ["time", "score", "alarm"]
     assert len(table) == ROWS
