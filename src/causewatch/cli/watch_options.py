@@ -48,7 +48,7 @@ PerSignal = Annotated[
 ]
 Report = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write a page about every alarm into this folder."),
+    typer.Option(metavar="DIR", help="Write a page about every alarm into this folder, and a list of them."),
 ]
 State = Annotated[
     str | None,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from causewatch.data import Clock, format_duration, format_moment
 from causewatch.errors import SettingError
+from causewatch.explain.alarm_index import entry_mark, entry_of
 from causewatch.explain.around import links_chart
 from causewatch.explain.charts import evidence_chart, for_page, signal_chart
 from causewatch.explain.explanation import Explanation, explain
+from causewatch.explain.filled import filled
 from causewatch.explain.ranking import Context
 from causewatch.explain.view import clean, interval
 from causewatch.files import write_atomically
@@ -67,23 +68,17 @@ def report(
 
     Names stand in it as text, whatever they are; its policy allows no script and no request.
     """
-    from jinja2 import Environment, PackageLoader, select_autoescape
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("causewatch.explain"), autoescape=select_autoescape(), trim_blocks=True
-    )
-    folder = files("causewatch.explain") / "templates"
-    style = (folder / "alarm.css").read_text(encoding="utf-8")
     alarm, context = explanation.alarm, explanation.context
     links = explanation.broken_links
-    return environment.get_template(
-        "alarm.html"
-    ).render(
+    return filled(
+        "alarm.html",
+        ["alarm.css"],
+        mark=entry_mark(entry_of(explanation)),
         title="Signal health" if alarm.kind == "health" else "Alarm",
         headline=explanation.headline,
         home=home,
-        style=Markup(style),
         facts=[
             *_facts(explanation),
             *((name, clean(text)) for name, text in (about or {}).items()),

@@ -30,7 +30,7 @@ from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
 from causewatch.streaming.feeding import take
 from causewatch.streaming.liveness import Liveness
-from causewatch.streaming.reports import Reports
+from causewatch.streaming.reports import LISTED, Reports
 from causewatch.streaming.requests import answer
 from causewatch.streaming.scores import ScoreFile
 from causewatch.streaming.silence import Silence
@@ -291,6 +291,8 @@ class Watch:
             if self._scores is not None:
                 goes_on = saved is not None and written[0] is not None
                 self._scores.begin(*written, saved.unwritten if saved and goes_on else "")
+            if self._reports is not None:
+                self._reports.begin([alarm for _, alarm in self._store.history(most=LISTED)])
             for courier in self.couriers:
                 courier.start()
             self._store.expect([courier.sink.name for courier in self.couriers])

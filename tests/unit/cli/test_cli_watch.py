@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import html
 import io
 import json
+import re
 import shutil
 import sqlite3
 import sys
@@ -18,6 +20,7 @@ import pytest
 from causewatch.cli import main
 from causewatch.cli.watch_text import unwell_words
 from causewatch.monitor.health import STREAM
+from causewatch.streaming.reports import INDEX
 from causewatch.streaming.source import Wanted
 from causewatch.streaming.sources.files import open_file_source
 from causewatch.streaming.store.sqlite import SqliteStore
@@ -380,16 +383,62 @@ def test_what_is_refused(plant, tmp_path, capsys):
     assert "not a causewatch model file" in sentence(capsys.readouterr())
 
 
-def test_a_page_per_alarm(plant, tmp_path, capsys):
+def test_a_page_per_alarm_and_one_that_lists_them(plant, tmp_path, capsys):
     folder, alarms = tmp_path / "reports", tmp_path / "a.jsonl"
     source = tmp_path / "short.csv"
     source.write_text("".join(plant.lines[:230]))  # the alarm is still on at the end
     assert watch(plant, source, "--report", folder, "--alarms", alarms) == 0
-    ids = {one["id"] for one in events(alarms.read_text())}
-    assert {path.name for path in folder.iterdir()} == {f"{id}.html" for id in ids}
+    last = {one["id"]: one for one in events(alarms.read_text())}
+    assert {path.name for path in folder.iterdir()} == {f"{id}.html" for id in last} | {INDEX}
     headline = events(alarms.read_text())[-1]["headline"]
     pages = [path.read_text() for path in folder.iterdir()]
     assert any(headline.split(";")[0][:20] in page for page in pages)
+    assert all(f'<a href="{INDEX}">all alarms</a>' in page for page in pages if "<dt>" in page)
+    _check_index(folder, last)
+
+
+def _check_index(folder, last):
+    """Whether the index has a line for each alarm of the history, the latest first."""
+    text = (folder / INDEX).read_text()
+    listed = re.findall(r'<td class="when">(.*?)</td><td><a href="(.*?).html">(.*?)</a>', text)
+    told = {id: (time.replace(" ", "T"), html.unescape(what)) for time, id, what in listed}
+    assert told == {id: (one["raised_at"], one["headline"]) for id, one in last.items()}
+    assert [time for time, *_ in listed] == sorted((time for time, *_ in listed), reverse=True)
+    assert text.count("not yet") == sum(one["cleared_at"] is None for one in last.values())
+
+
+def test_pages_that_a_kill_kept_from_being_written_are_made_up_for(plant, tmp_path, capsys):
+    folder, state = tmp_path / "reports", tmp_path / "state"
+    options = ("--report", folder, "--state", state)
+    assert watch(plant, plant.test, *options) == 0
+    last = {one["id"]: one for one in events(history(state).decode())}
+    assert len(last) >= 2
+    _check_index(folder, last)
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    for path in folder.iterdir():
+        path.unlink()
+    assert watch(plant, plant.test, *options) == 0
+    assert {path.name for path in folder.iterdir()} == set(before)
+    assert (folder / INDEX).read_text() == before[INDEX]
+    for id, one in last.items():
+        page = html.unescape((folder / f"{id}.html").read_text())
+        for words in (one["headline"], "from the history alone", one["raised_at"][11:]):
+            assert words in page
+    # What is there is left as it is.
+    (folder / f"{id}.html").write_text(before[f"{id}.html"])
+    assert watch(plant, plant.test, *options) == 0
+    assert (folder / f"{id}.html").read_text() == before[f"{id}.html"]
+
+
+def test_an_index_of_somebody_else_is_left_alone(plant, tmp_path, capsys):
+    index = tmp_path / INDEX
+    index.write_text("<h1>My pages</h1>")
+    assert watch(plant, plant.test, "--report", tmp_path) == 2
+    assert "lists no alarms; use --force" in sentence(capsys.readouterr())
+    assert index.read_text() == "<h1>My pages</h1>"
+    assert watch(plant, plant.test, "--report", tmp_path, "--force") == 0
+    assert "<h1>Alarms of faulty.csv</h1>" in index.read_text()
+    assert watch(plant, plant.test, "--report", tmp_path) == 0
 
 
 # State
