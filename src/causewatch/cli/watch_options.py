@@ -48,7 +48,9 @@ PerSignal = Annotated[
 ]
 Report = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write a page about every alarm into this folder, and a list of them."),
+    typer.Option(
+        metavar="DIR", help="Write a page about every alarm into this folder, and a list of them."
+    ),
 ]
 State = Annotated[
     str | None,
