@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Literal, Protocol
 
@@ -193,7 +193,7 @@ def format_time(time: int, clock: Clock) -> str:
         return f"row {seconds}"
     if clock == "elapsed":
         return f"{seconds + rest / NANOSECONDS:.12g}s"
-    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
+    moment = EPOCH + timedelta(seconds=seconds, microseconds=rest // 1000)
     text = moment.replace(tzinfo=None).isoformat(
         timespec="milliseconds" if rest % 1_000_000 == 0 else "microseconds"
     )
