@@ -69,7 +69,7 @@ def explain(
     ] = None,
     time_format: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
+        typer.Option(metavar="FORMAT", help="How times are written: '%d/%m/%Y %H:%M', or excel."),
     ] = None,
     ignore: Annotated[
         list[str] | None,

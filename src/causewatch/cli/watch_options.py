@@ -99,7 +99,7 @@ Speed = Annotated[
 Time = Annotated[str | None, typer.Option(metavar="COL", help="Time column, if it is not found.")]
 TimeFormat = Annotated[
     str | None,
-    typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
+    typer.Option(metavar="FORMAT", help="How times are written: '%d/%m/%Y %H:%M', or excel."),
 ]
 Ignore = Annotated[
     list[str] | None,

@@ -67,6 +67,10 @@ READER_WARNINGS = {
         "A column of words cannot be a signal, even if it says on and off.",
         "Write 1 and 0 instead if it matters, or --ignore it.",
     ),
+    "perhaps_serial_days": (
+        "Ticks and lags are far too short if these are days.",
+        "Give --time-format excel if they are.",
+    ),
     "late_rows": (
         "A part of the recording was not used.",
         "Sort the recording by time, oldest row first.",
