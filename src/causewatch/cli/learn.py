@@ -260,7 +260,7 @@ def learn(
     screen = console()
     print_model(model, screen)
     if links:
-        print_links(model.graph, model.preprocessing.every, screen, links)
+        print_links(model, screen, links)
     print_detectability(model, screen)
     print_findings(model.report, screen, notes)
     screen.print(f"Saved      {out}")

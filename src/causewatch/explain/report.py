@@ -118,7 +118,7 @@ def _facts(explanation: Explanation) -> list[tuple[str, str]]:
         facts.append(("cleared", "not yet"))
     else:
         facts.append(("cleared", format_moment(alarm.cleared_at, clock, every)))
-        facts.append(("lasted", format_duration((alarm.cleared_at - alarm.raised_at) / 1e9)))
+        facts.append(("lasted", format_duration((alarm.cleared_at - alarm.raised_at) / 1e9, clock)))
     if alarm.peak_score is not None:
         facts.append(("peak score (limit 1)", f"{alarm.peak_score:.3g}"))
     facts.append(("number", alarm.id))
@@ -147,7 +147,7 @@ def _charts(explanation: Explanation) -> list[tuple[bytes, str]]:
 def _link(link: dict[str, Any], context: Context | None) -> dict[str, str]:
     lag = f"{link['lag']} ticks"
     if context is not None:
-        lag = interval(link["lag"] * context.every)
+        lag = interval(link["lag"] * context.every, context.clock)
     numbers = {
         name: "unknown" if link[name] is None else f"{link[name]:.3g}".replace("-", "−")
         for name in ("normal", "observed", "deviation")

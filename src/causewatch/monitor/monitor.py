@@ -140,6 +140,7 @@ class Monitor(Stateful):
             rows_expected=model.preprocessing.every / model.interval,
             frozen=published,
             every=model.preprocessing.every,
+            clock=model.clock,
         )
         self._policy = AlarmPolicy(
             self.settings,

@@ -257,8 +257,8 @@ def moment(told: Any, form: str | None = None) -> int | None:
     True
     """
     try:
-        if isinstance(told, (str, int, float) if form == EXCEL else str):
-            found = in_format(told, form) if form else datetime.fromisoformat(told.strip())
+        if isinstance(told, str) or (form == EXCEL and isinstance(told, int | float)):
+            found = in_format(told, form) if form else datetime.fromisoformat(str(told).strip())
             since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - EPOCH
             seconds = since.days * 86_400 + since.seconds
             return seconds * NANOSECONDS + since.microseconds * 1_000

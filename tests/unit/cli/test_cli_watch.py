@@ -441,6 +441,37 @@ def test_an_index_of_somebody_else_is_left_alone(plant, tmp_path, capsys):
     assert watch(plant, plant.test, "--report", tmp_path) == 0
 
 
+def test_recordings_without_times_are_told_in_rows(plant, tmp_path, capsys):
+    """Nobody has measured how long a row lasts."""
+    for name in ("normal.csv", "faulty.csv"):
+        pl.read_csv(plant.test.with_name(name)).select(SIGNALS).write_csv(tmp_path / name)
+    normal, test, model = (str(tmp_path / name) for name in ("normal.csv", "faulty.csv", "m.cwm"))
+    pages = tmp_path / "pages"
+    for command in (
+        ["learn", normal, "--out", model],
+        ["inspect", model, "--notes"],
+        ["inspect", model, "--signal", "S02"],
+        ["watch", model, test, "--report", str(pages)],
+        ["explain", model, test, "--from", "row 190", "--to", "row 600"],
+    ):
+        assert main(command) == 0
+    texts = [capsys.readouterr().out]
+    for path in pages.iterdir():
+        text = re.sub(r"<style>.*?</style>", "", path.read_text(), flags=re.DOTALL)
+        texts.append(re.sub(r"<[^>]+>", " ", text))
+    assert len(texts) > 2
+    words = "\n".join(texts)
+    assert re.findall(r".*\d (?:ms|s|min|h|d|seconds)\b.*", words) == []
+    assert "seconds from the alarm" not in words
+    for part in (
+        "3,000 rows, row 0 to row 2999",
+        "each of 1 row;",
+        "1 row ",
+        "rows from the alarm",
+    ):
+        assert part in words
+
+
 # State
 
 
