@@ -30,7 +30,7 @@ BAR = 40
 """Width of the score's bar; the limit stands at half of it."""
 MOST = 8
 """Alarms and unwell signals shown at most."""
-TOLD = frozenset({"raised", "cleared", "acknowledged", "shelved"})
+SHOWN = frozenset({"raised", "cleared", "acknowledged", "shelved"})
 """Events that people are told; that evidence grows says nothing new."""
 STYLES = {"raised": "bold red", "updated": "yellow", "cleared": "green"}
 
@@ -50,7 +50,7 @@ class LinesOut(View):
 
     def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
         """See `causewatch.streaming.runner.View`."""
-        if self.broken or not (self._as_json or event in TOLD):
+        if self.broken or not (self._as_json or event in SHOWN):
             return
         try:
             print(line if self._as_json else event_text(watch, event, alarm).plain, flush=True)
@@ -97,7 +97,7 @@ class LiveView(View):
 
     def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
         """See `causewatch.streaming.runner.View`."""
-        if event in TOLD:
+        if event in SHOWN:
             self.say(event_text(watch, event, alarm))
 
     def say(self, text: Text) -> None:

@@ -224,7 +224,7 @@ class Alarm:
         """The alarm of a JSON line, without what people said about it."""
         cleared = record["cleared_at"]
         return cls(
-            **{name: record[name] for name in TOLD},
+            **{name: record[name] for name in PLAIN_IN_LINES},
             raised_at=read_time(record["raised_at"]),
             onset=read_time(record["onset"]),
             updated_at=read_time(record["time"]),
@@ -297,7 +297,7 @@ PLAIN = (
     "normal",
 )
 """The attributes of an alarm that are plain values already."""
-TOLD = (
+PLAIN_IN_LINES = (
     "id",
     "kind",
     "peak_score",

@@ -124,13 +124,13 @@ class Reports:
     ) -> None:
         """Write the page of an alarm, and the index unless it is written later."""
         try:
-            told = explain(alarm, self._model)
+            explanation = explain(alarm, self._model)
             facts = {**self._about, **(about or {})}
-            write_report(told, self._folder / f"{alarm.id}.html", home=INDEX, about=facts)
+            write_report(explanation, self._folder / f"{alarm.id}.html", home=INDEX, about=facts)
         except CausewatchError as error:
             self._warn(str(error))
             return
-        if listed and self._list(entry_of(told)):
+        if listed and self._list(entry_of(explanation)):
             self._write_index()
 
     def _list(self, entry: Entry) -> bool:

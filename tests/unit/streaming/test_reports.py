@@ -72,9 +72,9 @@ def test_an_empty_folder_says_so(model: NormalModel, tmp_path: Path) -> None:
 
 
 def test_a_page_says_what_the_index_says_of_it(model: NormalModel) -> None:
-    told = cw.explain(an_alarm(7, headline='"<é>" & more'), model)
-    assert read_entry(report(told)) == entry_of(told)
-    assert entry_of(told).raised == "row 7"
+    explanation = cw.explain(an_alarm(7, headline='"<é>" & more'), model)
+    assert read_entry(report(explanation)) == entry_of(explanation)
+    assert entry_of(explanation).raised == "row 7"
 
 
 def test_what_cannot_be_written_is_said_once(
