@@ -113,7 +113,10 @@ def code_hash() -> str:
         try:
             digest.update(f"{name} {version(name)}\n".encode())
         except PackageNotFoundError as error:
-            msg = f"The league needs {name}; install the extra 'baselines', or use 'make league'."
+            msg = (
+                f"The league needs {name}; install it with: pip install 'causewatch[baselines]', or"
+                " use 'make league'."
+            )
             raise LeagueError(msg) from error
     return digest.hexdigest()[:16]
 

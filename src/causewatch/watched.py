@@ -36,18 +36,22 @@ class Watched:
     ----------
     scores
         A dataframe of its rows: `time`, `score` (1 is the alarm limit; missing where nothing can be
-        said) and `alarm`, whether an alarm was on. The score of a tick is that of all its rows.
+        said) and `alarm`, whether an alarm was on. The score of a tick is that of all its rows. A
+        row that could not be used, such as one out of order, has neither time nor score.
     alarms
         A dataframe of its alarms as last told, in the order in which they were raised: `id`,
         `kind`, `raised_at`, `cleared_at`, `onset`, `peak_score`, `signal` (the first cause, missing
         if the origin cannot be told; or the one that is not well), `confidence` and `headline`.
     by_id
         The alarms themselves, for :func:`causewatch.explain`.
+    unjudged
+        Rows without a score.
     """
 
     scores: Any
     alarms: Any
     by_id: Mapping[str, Alarm]
+    unjudged: int = 0
 
     def __repr__(self) -> str:
         return f"Watched({plural(len(self.scores), 'row')}, {plural(len(self.by_id), 'alarm')})"
@@ -91,9 +95,10 @@ def watch(
     monitor = Monitor(_model(model), settings=settings, describe=describe)
     last: dict[str, Alarm] = {}
     like, table = _library(recording), _read(model, recording, reading)
-    scores = _scored(monitor, table, like, last)
+    rows = _rows_given(recording, table)
+    scores, unjudged = _scored(monitor, table, rows, like, last)
     alarms = sorted(last.values(), key=lambda alarm: alarm.raised_at)
-    return Watched(scores, _alarm_frame(alarms, monitor.clock, like), last)
+    return Watched(scores, _alarm_frame(alarms, monitor.clock, like), last, unjudged)
 
 
 def score(
@@ -105,7 +110,8 @@ def score(
 ) -> Any:
     """The `scores` of :func:`watch` alone: faster, since no alarm is explained."""
     monitor = Monitor(_model(model), settings=settings)
-    return _scored(monitor, _read(model, recording, reading), _library(recording), {})
+    table = _read(model, recording, reading)
+    return _scored(monitor, table, _rows_given(recording, table), _library(recording), {})[0]
 
 
 def _model(given: object) -> NormalModel:
@@ -118,8 +124,13 @@ def _model(given: object) -> NormalModel:
     raise SettingError(msg)
 
 
-def _scored(monitor: Monitor, table: TimeTable, like: Library, last: dict[str, Alarm]) -> Any:
-    """A dataframe of the rows of a recording; `last` gets its alarms."""
+def _scored(
+    monitor: Monitor, table: TimeTable, rows: int, like: Library, last: dict[str, Alarm]
+) -> tuple[Any, int]:
+    """A dataframe of the rows of a recording, and how many have no score; `last` gets its alarms.
+
+    `rows` is how many there were before it was read.
+    """
     cover = RowCover(table)
     for tick in ticks_of_table(monitor, table):
         if tick.time is not None:
@@ -127,13 +138,33 @@ def _scored(monitor: Monitor, table: TimeTable, like: Library, last: dict[str, A
         last |= {alarm.id: alarm for _, alarm in tick.events}
     missing = [name for name in monitor.model.watched if name not in set(table.signals)]
     judged = int(np.isfinite(cover.score).sum())
+    left_out = rows - len(table)
     doubt = too_little_judged(
-        monitor.model, len(table), judged, apart=table.interval, missing=missing
+        monitor.model, len(table), judged, dropped=left_out, apart=table.interval, missing=missing
     )
+    if not doubt and left_out:
+        doubt = (
+            f"{left_out:,} of {rows:,} rows could not be used and have no score; the notes of"
+            " causewatch.read_table say why."
+        )
     if doubt:
         warnings.warn(doubt, stacklevel=3)
-    times = _moments(table.time, monitor.clock)
-    return _frame({"time": times, "score": cover.score, "alarm": cover.alarm}, monitor.clock, like)
+    time, score = np.full(rows, NAT), np.full(rows, np.nan)
+    alarm = np.zeros(rows, dtype=np.bool_)
+    used = np.arange(len(table)) if table.file_rows is None else table.file_rows
+    time[used], score[used], alarm[used] = table.time, cover.score, cover.alarm
+    columns = {"time": _moments(time, monitor.clock), "score": score, "alarm": alarm}
+    return _frame(columns, monitor.clock, like), rows - judged
+
+
+def _rows_given(recording: Any, table: TimeTable) -> int:
+    """How many rows there were before the recording was read, as far as they can be numbered."""
+    if any(note.kind == "long_format" for note in table.notes):  # its lines are no rows
+        return len(table)
+    rows = len(table) if table.file_rows is None else int(table.file_rows[-1]) + 1
+    rows = max(rows, sum(file.rows for file in table.files))
+    given = nw.from_native(recording, pass_through=True)
+    return max(rows, len(given)) if isinstance(given, (nw.DataFrame, np.ndarray)) else rows
 
 
 def _alarm_frame(alarms: Sequence[Alarm], clock: Clock, like: Library) -> Any:

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import pkgutil
 import re
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -18,7 +19,8 @@ from causewatch.cli.app import build
 from causewatch.explain.changes import ChangeKind
 from causewatch.explain.sentence import HEALTH
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 SOURCE = Path(causewatch.__file__).parent
 
 MODULES = [
@@ -119,6 +121,30 @@ def test_every_option_is_in_the_command_reference():
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 assert any(name in text for name in parameter.opts), (path, parameter.opts)
+
+
+def extras_in(text):
+    """Extras that a text names, and those whose library some code asks for."""
+    installed = re.findall(r"(?:causewatch|'\.|/src)\[([a-z, ]+)\]", text)
+    asked = re.findall(r"""needed\(\s*"[\w.]+",\s*(?:extra=)?"(\w+)",?\s*\)""", text)
+    constants = re.findall(r'^EXTRA = "(\w+)"', text, re.MULTILINE)
+    return {name.strip() for group in (*installed, *asked, *constants) for name in group.split(",")}
+
+
+def test_every_extra_that_is_named_can_be_installed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = {
+        path: path.read_text(encoding="utf-8")
+        for pattern in ("*.md", "Makefile", "pyproject.toml", "docs/**/*.md", "deploy/*",
+                        "src/**/*.py", "benchmarks/**/*.py")
+        for path in ROOT.glob(pattern)
+    }  # fmt: skip
+    named = {path: found for path, text in texts.items() if (found := extras_in(text))}
+    assert len(named) > 40
+    assert set().union(*named.values()) <= set(project["optional-dependencies"])
+    # A name that works outside a clone, too: '.[mqtt]' does not.
+    in_clone = {path.name for path in named if re.search(r"install '\.\[", texts[path])}
+    assert in_clone == set()
 
 
 def made_by(file):

@@ -133,6 +133,39 @@ def test_a_recording_that_cannot_be_judged_is_warned_of(model, today):
         cw.score(model, pd.DataFrame(today[::100], columns=NAMES, index=times(400, None)[::100]))
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "file"])
+def test_rows_out_of_order_have_a_line_and_no_score(model, today, kind, tmp_path):
+    """They were left out without a word, and all that came after them moved up."""
+    order = [*range(200), 150, *range(200, 300), 120, 121]
+    table = pd.DataFrame(today, columns=NAMES, index=times(400)).iloc[order]
+    late = np.isin(np.arange(len(order)), [200, 301, 302])
+    given = {"pandas": table, "polars": pl.from_pandas(table.rename_axis("time").reset_index())}
+    table.to_csv(tmp_path / "today.csv", index_label="time")
+    given["file"] = tmp_path / "today.csv"
+    with pytest.warns(UserWarning, match=r"^3 of 303 rows could not be used and have no score"):
+        found = cw.watch(model, given[kind])
+    with pytest.warns(UserWarning, match=r"^3 of 303 rows could not be used and have no score"):
+        again = nw.from_native(cw.score(model, given[kind]))
+    seen = nw.from_native(found.scores)
+    assert len(seen) == len(again) == 303
+    assert seen["time"].is_null().to_numpy().tolist() == late.tolist()
+    assert seen["score"].is_null().to_numpy()[late].all()
+    assert not seen["alarm"].to_numpy()[late].any()
+    straight = nw.from_native(cw.score(model, table[~late]))
+    for frame in (seen, again):
+        for name in ("time", "score", "alarm"):
+            np.testing.assert_array_equal(frame[name].to_numpy()[~late], straight[name].to_numpy())
+    assert found.unjudged == seen["score"].is_null().sum() > 3
+
+
+def test_lines_of_a_list_of_events_are_no_rows(model, today):
+    table = pd.DataFrame(today, columns=NAMES).assign(time=times(400))
+    events = table.melt(id_vars="time", var_name="tag", value_name="value").sort_values("time")
+    found = cw.watch(model, events)
+    assert len(found.scores) == 400
+    assert found.unjudged == found.scores["score"].isna().sum() < 20
+
+
 def test_alarms_tell_the_times_of_the_recording_and_not_those_of_the_model(today):
     dated = cw.learn(pd.DataFrame(rows(600, 2), columns=NAMES, index=times(600, None)))
     found = cw.watch(dated, today)

@@ -362,5 +362,5 @@ def _person(name: str | None) -> str:
         return name
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a user without a name, as in some containers
+    except (ImportError, KeyError, OSError):  # a user without a name, as in some containers
         return "somebody"

@@ -55,6 +55,8 @@ COMMANDS = (
 )
 """Modules with a ``register(app)`` function, in the order in which ``--help`` lists them."""
 
+NAME, COMPLETING = "causewatch", "_CAUSEWATCH_COMPLETE"
+"""The program, and the variable by which a shell asks it how a line may go on."""
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
 FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
@@ -64,10 +66,9 @@ FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 def build() -> typer.Typer:
     """The program with all its commands."""
     app = typer.Typer(
-        name="causewatch",
+        name=NAME,
         help="Learn which signals of a plant cause which others, and explain when that changes.",
         epilog="Every command has a --help of its own.",
-        add_completion=False,
         rich_markup_mode=None,
         invoke_without_command=True,
         context_settings={"help_option_names": ["--help", "-h"]},
@@ -139,9 +140,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     command: Any = typer.main.get_command(build())
+    if COMPLETING in os.environ:
+        command.main(arguments, prog_name=NAME)  # answers the shell, and leaves
     code = DONE
     try:
-        with command.make_context("causewatch", arguments) as context:
+        with command.make_context(NAME, arguments) as context:
             command.invoke(context)
     except typer.Exit as leave:
         code = leave.exit_code

@@ -66,7 +66,7 @@ def _show_list(wanted: bool) -> None:
     from causewatch.evaluation.baselines.catalogue import DETECTORS
 
     for name, entry in DETECTORS.items():
-        extra = f" (needs causewatch[{entry.extra}])" if entry.extra else ""
+        extra = f" (needs pip install 'causewatch[{entry.extra}]')" if entry.extra else ""
         print(f"{name:18}{entry.what}{extra}")
     raise typer.Exit
 

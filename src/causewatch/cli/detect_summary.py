@@ -85,7 +85,7 @@ def print_detectability(model: NormalModel, out: Console, most: int = 5) -> None
             _share(found.mechanism[k]),
         )
     out.print(table)
-    time = format_duration(found.within * model.preprocessing.every)
+    time = format_duration(found.within * model.preprocessing.every, model.clock)
     out.print(
         f"Smallest changes noticed within {found.within} ticks ({time}) half of the time:"
         " --json shows all signals.",

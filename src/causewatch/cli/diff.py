@@ -81,7 +81,9 @@ def diff(
     out.print(f"{count} {'link' if count == 1 else 'links'} changed ({links}).")
     for change in result.changes:
         shift = f"by {change.low:+.2f} to {change.high:+.2f}"
-        out.print(f"- {change.sentence(result.every)}, {shift}, p = {change.p_value:.1g}")
+        out.print(
+            f"- {change.sentence(result.every, result.clock)}, {shift}, p = {change.p_value:.1g}"
+        )
     out.print("Sizes are standard deviations of the effect for one of the cause; ranges hold 95 %.")
     if graph is not None:
         out.print(f"Graph      {graph}")

@@ -69,7 +69,7 @@ def explain(
     ] = None,
     time_format: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
+        typer.Option(metavar="FORMAT", help="How times are written: '%d/%m/%Y %H:%M', or excel."),
     ] = None,
     ignore: Annotated[
         list[str] | None,
@@ -207,7 +207,7 @@ def _print_one(one: Explanation, clock: Clock, every: float, out: Console) -> No
             link = broken.link
             out.print(
                 f"             {shown(link.source)} → {shown(link.target)}"
-                f" ({format_duration(link.lag * every)}): {broken.observed:.4g} instead of"
+                f" ({format_duration(link.lag * every, clock)}): {broken.observed:.4g} instead of"
                 f" {broken.normal:.4g}, {broken.deviation:.1f} times its limit"
             )
     if one.consequences:

@@ -121,7 +121,7 @@ def _draw(model: NormalModel, path: Path, min_strength: float | None, title: str
         labels={name: label for name, label in names.items() if label},
         min_strength=min_strength,
         title=f"{title}: one tick is {model.tick}",
-        every=model.preprocessing.every,
+        every=None if model.clock == "rows" else model.preprocessing.every,
     )
 
 
@@ -143,7 +143,7 @@ def _print_signal(model: NormalModel, name: str, out: Console) -> None:
     out.print("Caused by" if mechanism.coefficients else "Caused by nothing in the model")
     for link in model.graph.parents(name):
         value, weight = model.graph[link].value, mechanism.coefficients[link]
-        after = interval(link.lag * every)
+        after = interval(link.lag * every, model.clock)
         sure = model.confidence.get(link)
         seen = "" if sure is None else f", in {sure.share:.0%} of the replicas"
         out.print(
@@ -153,6 +153,6 @@ def _print_signal(model: NormalModel, name: str, out: Console) -> None:
     effects = [link for link in model.graph.children(name) if not link.is_auto]
     out.print("Acts on" if effects else "Acts on nothing in the model")
     for link in effects:
-        after = interval(link.lag * every)
+        after = interval(link.lag * every, model.clock)
         out.print(f"  {name} →({after}) {link.target}   strength {model.graph[link].value:+.2f}")
     print_signal_detectability(model, name, out)

@@ -150,7 +150,7 @@ def learn(
     ] = None,
     time_format: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
+        typer.Option(metavar="FORMAT", help="How times are written: '%d/%m/%Y %H:%M', or excel."),
     ] = None,
     label: Annotated[
         list[str] | None,

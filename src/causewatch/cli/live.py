@@ -1,4 +1,4 @@
-"""Looking on while a watch runs: a live view in a terminal, JSON lines otherwise."""
+"""Looking on while a watch runs: a live view in a terminal, lines otherwise."""
 
 from __future__ import annotations
 
@@ -30,22 +30,32 @@ BAR = 40
 """Width of the score's bar; the limit stands at half of it."""
 MOST = 8
 """Alarms and unwell signals shown at most."""
+SHOWN = frozenset({"raised", "cleared", "acknowledged", "shelved"})
+"""Events that people are told; that evidence grows says nothing new."""
 STYLES = {"raised": "bold red", "updated": "yellow", "cleared": "green"}
 
 
 class LinesOut(View):
-    """Writes every event to stdout as one JSON line, at once."""
+    """Writes what happens to alarms to stdout, at once: lines for people, or every event as JSON.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    as_json
+        Whether they are JSON.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        self._as_json = as_json
         self.broken = False  # whether nobody reads any more
 
     def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
         """See `causewatch.streaming.runner.View`."""
-        if not self.broken:
-            try:
-                print(line, flush=True)
-            except BrokenPipeError:
-                self.broken = True
+        if self.broken or not (self._as_json or event in SHOWN):
+            return
+        try:
+            print(line if self._as_json else event_text(watch, event, alarm).plain, flush=True)
+        except BrokenPipeError:
+            self.broken = True
 
     def look(self, watch: Watch) -> None:
         """Stop when the reader is gone."""
@@ -87,7 +97,7 @@ class LiveView(View):
 
     def event(self, watch: Watch, event: Event, alarm: Alarm, line: str) -> None:
         """See `causewatch.streaming.runner.View`."""
-        if event != "updated":  # the picture shows it
+        if event in SHOWN:
             self.say(event_text(watch, event, alarm))
 
     def say(self, text: Text) -> None:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["interruptible", "signals", "undisturbed", "warnings"]
 
 ENDING = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+    if hasattr(signal, name)
 )
-"""Signals by which a process is told to end; Windows does not have the last."""
+"""Signals by which a process is told to end. Only Windows has the last, and not the one before."""
 GARBAGE = 20_000
 """Things that are made before Python looks for garbage."""
 

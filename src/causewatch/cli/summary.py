@@ -103,10 +103,8 @@ def print_model(model: NormalModel, out: Console) -> None:
     plan, origin = model.preprocessing, model.provenance
     files = listing([str(file["name"]) for file in origin.files], most=4)
     source = f"{files}: " if origin.files else ""
-    out.print(
-        f"Recording  {source}{origin.rows:,} rows every {format_duration(model.interval)},"
-        f" {origin.first} to {origin.last}"
-    )
+    pace = "" if model.clock == "rows" else f" every {format_duration(model.interval)}"
+    out.print(f"Recording  {source}{origin.rows:,} rows{pace}, {origin.first} to {origin.last}")
     if origin.writing is not None and str(origin.writing):
         out.print(f"             {origin.writing}", style="dim")
     left_out = f", {len(plan.dropped)} left out" if plan.dropped else ""
@@ -115,10 +113,11 @@ def print_model(model: NormalModel, out: Console) -> None:
         out.print(f"             {name}: {reason}", style="dim")
     if len(plan.dropped) > 12:
         out.print(f"             and {len(plan.dropped) - 12} more", style="dim")
-    how = "rows averaged" if plan.every > 1.5 * model.interval else "one row each"
-    how = f"one row in {plan.step} taken" if plan.step is not None and plan.step > 1 else how
+    how = " (rows averaged)" if plan.every > 1.5 * model.interval else " (one row each)"
+    how = f" (one row in {plan.step} taken)" if plan.step is not None and plan.step > 1 else how
+    how = "" if model.tick == "1 row" else how
     out.print(
-        f"Ticks      {origin.ticks:,}, each of {model.tick} ({how});"
+        f"Ticks      {origin.ticks:,}, each of {model.tick}{how};"
         f" causes up to {plan.max_lag} ticks back"
     )
     out.print(f"             {plan.reason}", style="dim")
@@ -142,8 +141,8 @@ def _print_watching(model: NormalModel, out: Console) -> None:
     if limits is None:
         out.print("Limits     those of the published method, one for each link")
     else:
-        wanted = format_duration(limits.false_alarm_every * every)
-        supported = format_duration(limits.supported * every)
+        wanted = format_duration(limits.false_alarm_every * every, model.clock)
+        supported = format_duration(limits.supported * every, model.clock)
         if limits.false_alarm_every <= 1.01 * limits.supported:
             rest = "and the recording is long enough to bear that out"
         else:
@@ -157,8 +156,9 @@ def _print_watching(model: NormalModel, out: Console) -> None:
         )
     if second is not None:
         alarms = "1 alarm" if second.alarms == 1 else f"{second.alarms} alarms"
+        lasted = format_duration(second.ticks * every, model.clock)
         out.print(
-            f"             second recording of {format_duration(second.ticks * every)}: {alarms}"
+            f"             second recording of {lasted}: {alarms}"
             f" under limits from the first, above them {second.share:.2%} of the time;"
             f" limits moved by a factor of {second.factor:.2f}",
             style="dim",
@@ -196,7 +196,7 @@ def print_links(model: NormalModel, out: Console, most: int) -> None:
         table.add_row(
             Text(link.source),
             Text(link.target),
-            format_duration(link.lag * every),
+            format_duration(link.lag * every, model.clock),
             f"{strength.value:+.2f}",
             f"{strength.p_value:.1g}" if strength.p_value >= 1e-99 else "< 1e-99",
             *_sure(model, link),

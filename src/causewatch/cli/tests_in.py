@@ -47,7 +47,7 @@ TimeColumn = Annotated[
 ]
 TimeFormat = Annotated[
     str | None,
-    typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
+    typer.Option(metavar="FORMAT", help="How times are written: '%d/%m/%Y %H:%M', or excel."),
 ]
 Separator = Annotated[
     str | None, typer.Option(metavar="SIGN", help="What separates columns, if it is not found.")

@@ -14,6 +14,7 @@ from causewatch.cli.output import complain
 from causewatch.cli.running import signals, undisturbed, warnings
 
 if TYPE_CHECKING:
+    from causewatch.cli.live import LinesOut
     from causewatch.streaming.plan import Plan
     from causewatch.streaming.runner import Watch
     from causewatch.streaming.views import View
@@ -34,10 +35,10 @@ header or JSON lines on standard input, judged row by row as they arrive; or the
 Options of an address follow a question mark: mqtt://broker/plant/+?format=tags&qos=1. A row that
 makes no sense is counted and left out; nothing in the source ends the watching.
 
-In a terminal there is a live view. Otherwise every event of an alarm is one JSON line on stdout,
-or in the file of --alarms. --sink sends events elsewhere, too, and may be given several times:
-mqtt://, kafka://, nats://, https:// (a webhook), syslog://, opc.tcp:// (a server of our own), or a
-file.
+In a terminal there is a live view; elsewhere a line says when an alarm is raised, cleared or
+answered. With --json every event of an alarm is one JSON line on stdout; --alarms writes these to a
+file. --sink sends events elsewhere, too, and may be given several times: mqtt://, kafka://,
+nats://, https:// (a webhook), syslog://, opc.tcp:// (a server of our own), or a file.
 
 With --state the watch can be stopped or killed at any time and goes on where it stopped, without
 losing or doubling an alarm in the state or in the file of --alarms (a line on stdout that a kill
@@ -90,7 +91,7 @@ def watch(
         bool,
         typer.Option(
             "--json",
-            help="Print events as JSON lines, and a summary as the last line, even in a terminal.",
+            help="Print every event as a JSON line, and a summary as the last line.",
         ),
     ] = False,
     verbose: Verbose = False,
@@ -139,11 +140,9 @@ def _watch(plan: Plan, force: bool, as_json: bool) -> None:
     with ExitStack() as stack:
         stack.enter_context(warnings())
         screen = console()
-        lines = LinesOut() if as_json or (plan.alarms is None and not screen.is_terminal) else None
-        views: list[View] = [] if lines is None else [lines]
         live = LiveView(screen) if screen.is_terminal and not as_json else None
-        if live is not None:
-            views.append(live)
+        lines = None if live is not None else LinesOut(as_json)
+        views: list[View] = [view for view in (live, lines) if view is not None]
         ready = stack.enter_context(prepare(plan, views, force=force))
         if live is not None:
             stack.enter_context(live)
@@ -154,7 +153,7 @@ def _watch(plan: Plan, force: bool, as_json: bool) -> None:
 
 
 def _finish(
-    watch: Watch, ended: bool, as_json: bool, lines: View | None, state: str | None
+    watch: Watch, ended: bool, as_json: bool, lines: LinesOut | None, state: str | None
 ) -> None:
     """Say how it went; exits if it was interrupted."""
     import json
@@ -162,13 +161,12 @@ def _finish(
     from causewatch.cli.summary import console
     from causewatch.cli.watch_text import show_counts
 
-    if getattr(lines, "broken", False):
+    if lines is not None and lines.broken:
         raise BrokenPipeError
     if as_json:
         print(json.dumps(watch.counts.to_dict(watch.seconds, ended), ensure_ascii=False))
     else:
-        # Where stdout holds JSON lines, words for people go to stderr.
-        show_counts(watch, console(stderr=lines is not None))
+        show_counts(watch, console())
     if state is None and watch.undelivered:
         raise typer.Exit(NOT_DELIVERED)
     if not ended:

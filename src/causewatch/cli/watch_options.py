@@ -48,7 +48,9 @@ PerSignal = Annotated[
 ]
 Report = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Write a page about every alarm into this folder."),
+    typer.Option(
+        metavar="DIR", help="Write a page about every alarm into this folder, and a list of them."
+    ),
 ]
 State = Annotated[
     str | None,
@@ -97,7 +99,7 @@ Speed = Annotated[
 Time = Annotated[str | None, typer.Option(metavar="COL", help="Time column, if it is not found.")]
 TimeFormat = Annotated[
     str | None,
-    typer.Option(metavar="FORMAT", help="How times are written, e.g. '%d/%m/%Y %H:%M'."),
+    typer.Option(metavar="FORMAT", help="How times are written: '%d/%m/%Y %H:%M', or excel."),
 ]
 Ignore = Annotated[
     list[str] | None,

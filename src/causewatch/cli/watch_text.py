@@ -20,7 +20,7 @@ __all__ = ["show_counts", "unwell_words"]
 def show_counts(watch: Watch, out: Console) -> None:
     """The summary at the end of a watch."""
     counts, seconds = watch.counts, watch.seconds
-    said = counts.to_dict(seconds, True)
+    said, clock = counts.to_dict(seconds, True), watch.monitor.clock
     since = f" after the first {counts.rows_before:,}" if counts.rows_before else ""
     out.print(f"Source     {watch.source.name}: {_some(counts.rows, 'row')}{since}")
     pace = f"; {counts.rows / seconds:,.0f} rows/s" if seconds > 0 and counts.rows else ""
@@ -28,7 +28,7 @@ def show_counts(watch: Watch, out: Console) -> None:
     span = f", the first at {said['first']}, the last at {said['last']}" if counts.ticks else ""
     out.print(f"Ticks      {counts.ticks:,}, each of {watch.monitor.model.tick}{span}{pace}")
     still = f", {said['alarms_on']} still on" if said["alarms_on"] else ""
-    under = f"; on for {lasting(said['under_alarm_s'])}" if counts.alarm_ticks else ""
+    under = f"; on for {lasting(said['under_alarm_s'], clock)}" if counts.alarm_ticks else ""
     share = f" ({said['under_alarm_share']:.1%} of the time)" if counts.alarm_ticks else ""
     out.print(f"Alarms     {counts.alarms} raised about the plant{still}{under}{share}")
     if counts.health:

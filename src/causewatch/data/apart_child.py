@@ -131,11 +131,11 @@ def _no_more_than(memory: int) -> Iterator[None]:
         import resource
 
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    except (ImportError, AttributeError):
+        bounded = memory if most == resource.RLIM_INFINITY else min(memory, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (bounded, most))
+    except (ImportError, AttributeError, OSError, ValueError):  # the system cannot do so
         yield
         return
-    bounded = memory if most == resource.RLIM_INFINITY else min(memory, most)
-    resource.setrlimit(resource.RLIMIT_DATA, (bounded, most))
     try:
         yield
     finally:

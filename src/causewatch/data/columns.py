@@ -14,19 +14,23 @@ from causewatch.data.label_columns import looks_like_labels
 from causewatch.data.notes import Tally
 from causewatch.data.raw import RawTable
 from causewatch.data.times import (
+    EXCEL,
     ClockTimes,
     CustomTimes,
     NumberTimes,
+    SerialDays,
     TextTimes,
     TimeFormat,
     Times,
     detect_format,
+    given_format,
+    looks_like_days,
     without_unit,
 )
 from causewatch.data.writing import Writing
 from causewatch.errors import TableError, UnknownNameError, listing, shorten
 
-__all__ = ["TimeColumn", "choose_signals", "find_time", "writing_of"]
+__all__ = ["TimeColumn", "choose_signals", "find_time", "note_days", "writing_of"]
 
 TIME_NAMES = frozenset(
     {
@@ -128,6 +132,8 @@ def writing_of(raw: RawTable, time: TimeColumn | None) -> Writing:
     written = None
     if isinstance(form, (TextTimes, CustomTimes)):
         written = form.layout if isinstance(form, TextTimes) else form.format
+    if isinstance(form, SerialDays):
+        written = EXCEL
     return Writing(
         time=None if time is None else time.columns[0],
         time_format=written,
@@ -136,6 +142,27 @@ def writing_of(raw: RawTable, time: TimeColumn | None) -> Writing:
         guessed=time is not None and time.guessed,
         date_sign=form.sign if isinstance(form, TextTimes) else None,
     )
+
+
+def note_days(raw: RawTable, head: pl.DataFrame, time: TimeColumn, tally: Tally) -> None:
+    """Say where times are days as spreadsheets count them, or could be."""
+    form, column = time.format, shorten(time.columns[0])
+    if not isinstance(form, (NumberTimes, SerialDays)):
+        return
+    values = read_numbers(time.cells(head), raw.decimal).values
+    known = values[np.isfinite(values)]
+    if isinstance(form, SerialDays):
+        tally.add(
+            "serial_days",
+            f"Column {column!r} of {raw.name} holds days as spreadsheets count them"
+            f" ({known[0]:.10g}), and was read as dates.",
+        )
+    elif form.clock == "elapsed" and looks_like_days(known, time.columns[0]) is None:
+        tally.add(
+            "perhaps_serial_days",
+            f"Column {column!r} of {raw.name} was read as seconds; if it holds days as spreadsheets"
+            f" count them ({known[0]:.10g}), give --time-format {EXCEL}.",
+        )
 
 
 def choose_signals(
@@ -201,7 +228,7 @@ def choose_signals(
 def _named(raw: RawTable, head: pl.DataFrame, column: str, time_format: str | None) -> TimeColumn:
     """The time column the user named."""
     if time_format is not None:
-        return TimeColumn((column,), CustomTimes(time_format))
+        return TimeColumn((column,), given_format(time_format, raw.decimal))
     detected = _detected(raw, head, column)
     if detected is None:
         cells = head[column].drop_nulls()
@@ -234,6 +261,10 @@ def _as_usual(
         form = CustomTimes(usual.time_format or "")
         if form.parse(head[column]).share > MOSTLY_TIMES:
             return TimeColumn((column,), form)
+    if usual.time_format == EXCEL:
+        days = SerialDays(raw.decimal)
+        if is_supported(head[column].dtype) and days.parse(head[column]).share > MOSTLY_TIMES:
+            return TimeColumn((column,), days)
     return None if time is not None else _detected(raw, head, column)
 
 
@@ -241,8 +272,12 @@ def _by_format(
     raw: RawTable, head: pl.DataFrame, usual: Sequence[str], time_format: str
 ) -> TimeColumn:
     """The column that reads best with the user's time format."""
-    form = CustomTimes(time_format)
-    candidates = [c for c in (*usual, *head.columns[:1]) if head[c].dtype == pl.String]
+    form = given_format(time_format, raw.decimal)
+    candidates = [
+        c
+        for c in (*usual, *head.columns[:1])
+        if head[c].dtype == pl.String or isinstance(form, SerialDays)
+    ]
     shares = {column: form.parse(head[column]).share for column in candidates}
     best = max(candidates, key=lambda column: shares[column], default=None)
     if best is None or shares[best] == 0.0:
@@ -284,7 +319,7 @@ def _is_moving(form: TimeFormat, cells: pl.Series) -> bool:
     """Whether times change, and numbers mostly grow: a temperature called T is no time."""
     times = form.parse(cells)
     steps = np.diff(times.ns[times.ok])
-    if isinstance(form, NumberTimes):
+    if isinstance(form, (NumberTimes, SerialDays)):
         return bool(np.any(steps > 0)) and float(np.mean(steps >= 0)) >= 0.9
     return bool(np.any(steps != 0))
 
@@ -300,4 +335,4 @@ def _rank(form: TimeFormat, cells: pl.Series) -> int:
         return 4
     if isinstance(form, TextTimes) and _is_date_only(cells):
         return 3
-    return 2 if isinstance(form, NumberTimes) else 0
+    return 2 if isinstance(form, (NumberTimes, SerialDays)) else 0

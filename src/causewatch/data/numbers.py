@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 __all__ = ["number", "numbers"]
@@ -26,10 +28,35 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def numbers(*values: float) -> list[str]:
-    """Several numbers, with as many digits as it takes to tell them apart."""
-    apart = len(set(values))
-    for digits in (3, 6, 9, 12, 15):
-        texts = [number(value, digits) for value in values]
-        if len(set(texts)) == apart:
-            break
+    """Several numbers; those that three digits do not tell apart have as many as show how far off.
+
+    >>> numbers(2.98, 2.98072), numbers(65.0, 58.001, 58.002)
+    (['2.9800', '2.9807'], ['65', '58.001', '58.002'])
+    """
+    texts = [number(value) for value in values]
+    for text in set(texts):
+        alike = [k for k, other in enumerate(texts) if other == text]
+        for k, finer in zip(alike, _apart([values[k] for k in alike]), strict=True):
+            texts[k] = finer
     return texts
+
+
+def _apart(values: Sequence[float]) -> list[str]:
+    """Numbers that are nearly equal, all with the same decimals."""
+    texts = [number(value) for value in values]
+    if len(set(values)) == 1 or not np.isfinite(values).all():
+        return texts
+    step = np.diff(sorted(set(values))).min()
+    for digits in range(4, 16):
+        texts = [number(value, digits) for value in values]
+        shown = np.array([float(text.replace(",", "").replace("−", "-")) for text in texts])
+        if np.abs(shown - values).max() <= 0.1 * step:  # what their difference looks like is right
+            break
+    places = max(len(text.partition(".")[2]) for text in texts)
+    return [_padded(text, places) for text in texts]
+
+
+def _padded(text: str, places: int) -> str:
+    """A number with zeros at its end up to so many decimals."""
+    whole, _, decimals = text.partition(".")
+    return f"{whole}.{decimals.ljust(places, '0')}" if places and "e" not in text else text

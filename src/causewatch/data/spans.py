@@ -60,12 +60,14 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
-def lasting(seconds: float) -> str:
-    """How long something took, in its two largest units.
+def lasting(seconds: float, clock: Clock | None = None) -> str:
+    """How long something took, in its two largest units; rows where `clock` counts these.
 
-    >>> lasting(725), lasting(50), lasting(7260)
-    ('12 min 5 s', '50 s', '2 h 1 min')
+    >>> lasting(725), lasting(50), lasting(7260), lasting(725, "rows")
+    ('12 min 5 s', '50 s', '2 h 1 min', '725 rows')
     """
+    if clock == "rows":
+        return _rows(seconds)
     for size, unit, less, part in (
         (86_400, "d", 3600, "h"),
         (3600, "h", 60, "min"),
@@ -77,8 +79,10 @@ def lasting(seconds: float) -> str:
     return format_duration(seconds)
 
 
-def format_duration(seconds: float) -> str:
+def format_duration(seconds: float, clock: Clock | None = None) -> str:
     """A duration for people, in the largest unit that keeps it short, else in two units.
+
+    Where `clock` counts rows, which have no times, it is so many of them.
 
     >>> format_duration(180)
     '3 min'
@@ -88,7 +92,11 @@ def format_duration(seconds: float) -> str:
     '13 h 53 min'
     >>> format_duration(5522), format_duration(600_000)
     ('1 h 32 min', '6 d 23 h')
+    >>> format_duration(1, "rows"), format_duration(5522, "rows")
+    ('1 row', '5,522 rows')
     """
+    if clock == "rows":
+        return _rows(seconds)
     if seconds < 0:
         return "-" + format_duration(-seconds)
     seconds = float(f"{seconds:.8g}")  # three times a third of a second is a second
@@ -104,8 +112,8 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 1e-6:.3g} µs" if seconds else "0 s"
 
 
-def format_tick(every: float, interval: float) -> str:
-    """The length of a tick for people.
+def format_tick(every: float, interval: float, clock: Clock | None = None) -> str:
+    """The length of a tick for people; in rows where `clock` counts these.
 
     Where neither the tick nor the interval of its rows is a round number, it is a number of rows.
 
@@ -121,11 +129,18 @@ def format_tick(every: float, interval: float) -> str:
     >>> format_tick(10.0, 0.5), format_tick(9.972, 0.4986), format_tick(10.0, 0.4986)
     ('10 s', '20 rows of 499 ms', '10 s')
     """
+    if clock == "rows":
+        return _rows(every)
     rows = round(every / interval)
     odd = not (_is_round(every) or _is_round(interval))
     if odd and rows > 1 and abs(every - rows * interval) <= CLOSE * every:
         return f"{rows:,} rows of {format_duration(interval)}"
     return format_duration(every)
+
+
+def _rows(count: float) -> str:
+    """So many rows; each counts as a second."""
+    return f"{count:,.6g} row" if count == 1 else f"{float(f'{count:.6g}'):,.10g} rows"
 
 
 def _is_round(seconds: float) -> bool:

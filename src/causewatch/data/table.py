@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Literal, Protocol
 
@@ -22,6 +22,7 @@ __all__ = [
     "TimeTable",
     "format_moment",
     "format_time",
+    "read_time",
 ]
 
 Clock = Literal["naive", "utc", "elapsed", "rows"]
@@ -30,6 +31,7 @@ Clock = Literal["naive", "utc", "elapsed", "rows"]
 known (``rows``)."""
 
 NANOSECONDS = 1_000_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +193,27 @@ def format_time(time: int, clock: Clock) -> str:
         return f"row {seconds}"
     if clock == "elapsed":
         return f"{seconds + rest / NANOSECONDS:.12g}s"
-    moment = datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
+    moment = EPOCH + timedelta(seconds=seconds, microseconds=rest // 1000)
     text = moment.replace(tzinfo=None).isoformat(
         timespec="milliseconds" if rest % 1_000_000 == 0 else "microseconds"
     )
     text = text.removesuffix(".000")
     return text + "Z" if clock == "utc" else text
+
+
+def read_time(text: str) -> int:
+    """The time that `format_time` was given; raises `ValueError` or `OverflowError` for others.
+
+    >>> [read_time(text) for text in ("row 7", "90.5s", "2015-12-28T10:00:00.500")]
+    [7000000000, 90500000000, 1451296800500000000]
+    """
+    if text.startswith("row "):
+        return int(text.removeprefix("row ")) * NANOSECONDS
+    if text.endswith("s"):
+        return round(float(text.removesuffix("s")) * NANOSECONDS)
+    moment = datetime.fromisoformat(text)
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH
+    return (since.days * 86_400 + since.seconds) * NANOSECONDS + since.microseconds * 1000
 
 
 def format_moment(time: int, clock: Clock, every: float = 1.0) -> str:

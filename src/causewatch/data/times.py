@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
 import numpy as np
@@ -16,14 +17,19 @@ from causewatch.errors import SettingError
 
 __all__ = [
     "DAY",
+    "EXCEL",
     "ClockTimes",
     "CustomTimes",
     "NumberTimes",
+    "SerialDays",
     "TextTimes",
     "TimeFormat",
     "Times",
     "TypedTimes",
     "detect_format",
+    "given_format",
+    "in_format",
+    "looks_like_days",
     "without_unit",
 ]
 
@@ -61,6 +67,13 @@ _MONTHS = {
     )
     for name in names.split("|")
 }  # fmt: skip
+
+EXCEL = "excel"
+"""What is given as time format for days as spreadsheets count them."""
+_FIRST_SERIAL, _1970, _LAST_SERIAL = 32_874.0, 25_569.0, 73_051.0
+"""Such days: 1990, 1970, 2100."""
+_NEAR = 0.05
+"""Seconds by which a day with six decimals may miss a whole second."""
 
 _EPOCH_UNITS = (1, 1_000, 1_000_000, NANOSECONDS)
 _UNITS = {
@@ -216,6 +229,63 @@ class NumberTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class SerialDays:
+    """Days since the end of 1899 as spreadsheets count them: 45000.25 is 2023-03-15 06:00."""
+
+    decimal: str = "."
+    clock: Clock = "naive"
+
+    def parse(self, cells: pl.Series) -> Times:
+        """Read a column of numbers; what is nearly a whole second is one."""
+        days = read_numbers(cells, self.decimal).values
+        ok = (days >= _FIRST_SERIAL) & (days < _LAST_SERIAL)
+        ms = np.rint((np.where(ok, days, _1970) - _1970) * 86_400_000)
+        whole = np.rint(ms / 1000) * 1000
+        ms = np.where(np.abs(ms - whole) <= 1000 * _NEAR, whole, ms)
+        return Times(ms.astype(np.int64) * 1_000_000, ok)
+
+
+def looks_like_days(values: NDArray[np.float64], name: str) -> bool | None:
+    """Whether numbers are days as spreadsheets count them; None if they could be.
+
+    What is a whole second as a day, and no multiple of 5 ms as a second, is a day. A column whose
+    name has a unit of time says what it is.
+    """
+    known = values[np.isfinite(values)]
+    if len(known) < 2 or _UNIT_IN_NAME.search(name):
+        return False
+    if known.min() < _FIRST_SERIAL or known.max() >= _LAST_SERIAL:
+        return False
+    if np.all(known == np.floor(known)):  # seconds or rows, far more often than days
+        return False
+    seconds, steps = known * 86_400, known * 200
+    is_day = np.mean(np.abs(seconds - np.rint(seconds)) <= _NEAR) > 0.9
+    is_second = np.mean(np.abs(steps - np.rint(steps)) <= 1e-3) > 0.9
+    return True if is_day and not is_second else None
+
+
+def in_format(written: str | float, form: str) -> datetime:
+    """One time as a user says it is written; raises `ValueError` or `OverflowError` if it is not.
+
+    >>> in_format(45000.25, "excel"), in_format("15.3.2023", "%d.%m.%Y")
+    (datetime.datetime(2023, 3, 15, 6, 0), datetime.datetime(2023, 3, 15, 0, 0))
+    """
+    if form != EXCEL:
+        return datetime.strptime(str(written).strip(), form)
+    cells = pl.Series([float(written)])
+    times = SerialDays().parse(cells)
+    if not times.ok[0]:
+        msg = "no day of this or the last century"
+        raise ValueError(msg)
+    return datetime(1970, 1, 1) + timedelta(microseconds=int(times.ns[0]) // 1000)
+
+
+def given_format(text: str, decimal: str) -> TimeFormat:
+    """The way of writing times that a user names."""
+    return SerialDays(decimal) if text == EXCEL else CustomTimes(text)
+
+
+@dataclass(frozen=True, slots=True)
 class TypedTimes:
     """Columns that already are dates, times or durations."""
 
@@ -291,7 +361,7 @@ def _day_or_month_first(cells: pl.Series) -> tuple[TimeFormat, bool]:
     return day_first, True
 
 
-def _number_format(cells: pl.Series, name: str, decimal: str) -> NumberTimes | None:
+def _number_format(cells: pl.Series, name: str, decimal: str) -> NumberTimes | SerialDays | None:
     values = read_numbers(cells, decimal).values
     found = np.isfinite(values)
     if not len(values) or found.mean() <= 0.5:
@@ -301,6 +371,8 @@ def _number_format(cells: pl.Series, name: str, decimal: str) -> NumberTimes | N
         if 5e8 * per_second <= middle <= 5e9 * per_second:
             return NumberTimes(NANOSECONDS // per_second, "utc", decimal)
     unit = _UNIT_IN_NAME.search(name)
+    if looks_like_days(values, name):
+        return SerialDays(decimal)
     return NumberTimes(_UNITS[unit[1].lower()] if unit else NANOSECONDS, "elapsed", decimal)
 
 

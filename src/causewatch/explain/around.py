@@ -216,7 +216,7 @@ def _write_lag(sheet: Sheet, tie: _Tie, way: Route, at_source: bool, context: Co
     """How long the effect takes, near the end that no other arrow has."""
     t = NEAR if at_source else 1.0 - NEAR
     x, y = (1 - t) ** 2 * way.curve[0] + 2 * t * (1 - t) * way.curve[1] + t**2 * way.curve[2]
-    text = interval(tie.lag * context.every)
+    text = interval(tie.lag * context.every, context.clock)
     width = text_width(text, LAG) + 0.06
     sheet.box((x, y, width / 2, 0.08), fill_with="white", radius=0.05, order=4)
     sheet.text(x, y, text, size=LAG)

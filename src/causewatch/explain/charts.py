@@ -54,7 +54,7 @@ def signal_chart(explanation: Explanation, signal: str, kind: Kind = "svg") -> b
     course, context, ranking = _around(explanation)
     column = course.signals.index(signal)
     figure, axes = _figure()
-    size, word = _unit(course)
+    size, word = _unit(course, context)
     at = _since(course, ranking) / size
     unit = context.units.get(signal, "")
     if column < context.equations.signals:
@@ -89,7 +89,7 @@ def evidence_chart(explanation: Explanation, kind: Kind = "svg", most: int = 4) 
     """Evidence against the first causes over time; 1 is the limit."""
     course, context, ranking = _around(explanation)
     figure, axes = _figure()
-    size, word = _unit(course)
+    size, word = _unit(course, context)
     at = _since(course, ranking) / size
     names = [cause.signal for cause in explanation.likely[:most]]
     labels = short_names([context.labels.get(name, name) for name in names], LONGEST_NAME)
@@ -148,8 +148,10 @@ def _around(explanation: Explanation) -> tuple[Course, Context, Ranking]:
     return replace(course, **cut), context, shifted
 
 
-def _unit(course: Course) -> tuple[float, str]:
+def _unit(course: Course, context: Context) -> tuple[float, str]:
     """The one unit that the time axis of an alarm counts: its seconds, and its name."""
+    if context.clock == "rows":
+        return 1.0, "rows"
     span = float(course.time[-1] - course.time[0]) / NANOSECONDS
     for word, size in UNITS:
         if span >= LEAST_UNITS * size:

@@ -222,7 +222,9 @@ def _text(
 
 def _move(prediction: Prediction, signal: str, what: SignalKind, context: Context) -> str:
     move = _moved(prediction.amount, signal, what, context, DOES)
-    return f"{move} within {interval(prediction.after)}" if prediction.amount else move
+    return (
+        f"{move} within {interval(prediction.after, context.clock)}" if prediction.amount else move
+    )
 
 
 def _moved(

@@ -159,9 +159,9 @@ def explain(
     links = _in_order(given, ())
     paper = tuple(sorted((published or {}).items(), key=lambda pair: -pair[1]))
     if alarm.kind == "health":
-        return _of_health(alarm, links, paper)
+        return _of_health(alarm, links, paper, context)
     if course is None or not len(course):
-        return _without_course(alarm, links, paper)
+        return _without_course(alarm, links, paper, context)
     if context is None:
         msg = (
             f"The alarm {alarm.id} carries no model to explain it with; pass the one that"
@@ -310,18 +310,36 @@ def _moved(course: Course, context: Context, ranking: Ranking, column: int) -> i
 
 
 def _of_health(
-    alarm: Alarm, links: tuple[BrokenLink, ...], paper: tuple[tuple[str, float], ...]
+    alarm: Alarm,
+    links: tuple[BrokenLink, ...],
+    paper: tuple[tuple[str, float], ...],
+    context: Context | None,
 ) -> Explanation:
     names = list(alarm.signals)
     sentence = alarm.headline or unwell(names, alarm.problem)
     causes = tuple(Cause(name, alarm.signals[name] or 0.0, 1.0 / len(names)) for name in names)
-    return Explanation(alarm, causes, False, links, (), (), sentence, paper)
+    return Explanation(alarm, causes, False, links, (), (), sentence, paper, context=context)
 
 
 def _without_course(
-    alarm: Alarm, links: tuple[BrokenLink, ...], paper: tuple[tuple[str, float], ...]
+    alarm: Alarm,
+    links: tuple[BrokenLink, ...],
+    paper: tuple[tuple[str, float], ...],
+    context: Context | None,
 ) -> Explanation:
-    """From the largest evidence alone: what is left when the ticks are gone."""
+    """As the alarm was explained while it had ticks, else from its largest evidence alone."""
+    if alarm.causes and alarm.headline:
+        return Explanation(
+            alarm,
+            alarm.causes,
+            alarm.abstained,
+            links,
+            (),
+            (),
+            alarm.headline,
+            paper,
+            context=context,
+        )
     evidence = np.array([value or 0.0 for value in alarm.signals.values()])
     share = confidences(np.maximum(evidence, 0.0))
     order = np.argsort(-evidence, kind="stable")[:MOST_CAUSES].tolist()
@@ -329,4 +347,4 @@ def _without_course(
     causes = tuple(Cause(names[k], float(evidence[k]), float(share[k])) for k in order)
     listed = ", ".join(names[k] for k in order[:3]) or "none is known"
     sentence = f"The plant left its normal behaviour; signals concerned: {listed}."
-    return Explanation(alarm, causes, True, links, (), (), sentence[:200], paper)
+    return Explanation(alarm, causes, True, links, (), (), sentence[:200], paper, context=context)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from causewatch.data import Clock, format_duration, format_moment
 from causewatch.errors import SettingError
+from causewatch.explain.alarm_index import entry_mark, entry_of
 from causewatch.explain.around import links_chart
 from causewatch.explain.charts import evidence_chart, for_page, signal_chart
 from causewatch.explain.explanation import Explanation, explain
+from causewatch.explain.filled import filled
 from causewatch.explain.ranking import Context
 from causewatch.explain.view import clean, interval
 from causewatch.files import write_atomically
@@ -67,23 +68,17 @@ def report(
 
     Names stand in it as text, whatever they are; its policy allows no script and no request.
     """
-    from jinja2 import Environment, PackageLoader, select_autoescape
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("causewatch.explain"), autoescape=select_autoescape(), trim_blocks=True
-    )
-    folder = files("causewatch.explain") / "templates"
-    style = (folder / "alarm.css").read_text(encoding="utf-8")
     alarm, context = explanation.alarm, explanation.context
     links = explanation.broken_links
-    return environment.get_template(
-        "alarm.html"
-    ).render(
+    return filled(
+        "alarm.html",
+        ["alarm.css"],
+        mark=entry_mark(entry_of(explanation)),
         title="Signal health" if alarm.kind == "health" else "Alarm",
         headline=explanation.headline,
         home=home,
-        style=Markup(style),
         facts=[
             *_facts(explanation),
             *((name, clean(text)) for name, text in (about or {}).items()),
@@ -123,7 +118,7 @@ def _facts(explanation: Explanation) -> list[tuple[str, str]]:
         facts.append(("cleared", "not yet"))
     else:
         facts.append(("cleared", format_moment(alarm.cleared_at, clock, every)))
-        facts.append(("lasted", format_duration((alarm.cleared_at - alarm.raised_at) / 1e9)))
+        facts.append(("lasted", format_duration((alarm.cleared_at - alarm.raised_at) / 1e9, clock)))
     if alarm.peak_score is not None:
         facts.append(("peak score (limit 1)", f"{alarm.peak_score:.3g}"))
     facts.append(("number", alarm.id))
@@ -152,7 +147,7 @@ def _charts(explanation: Explanation) -> list[tuple[bytes, str]]:
 def _link(link: dict[str, Any], context: Context | None) -> dict[str, str]:
     lag = f"{link['lag']} ticks"
     if context is not None:
-        lag = interval(link["lag"] * context.every)
+        lag = interval(link["lag"] * context.every, context.clock)
     numbers = {
         name: "unknown" if link[name] is None else f"{link[name]:.3g}".replace("-", "−")
         for name in ("normal", "observed", "deviation")

@@ -183,7 +183,7 @@ def link_words(broken: BrokenLink, context: Context) -> str:
     """How a signal no longer follows another, after its name."""
     link = broken.link
     source = "its own past" if link.is_auto else name_of(link.source, context)
-    lag = f" (after {interval(link.lag * context.every)})" if link.lag else ""
+    lag = f" (after {interval(link.lag * context.every, context.clock)})" if link.lag else ""
     ratio = broken.observed / broken.normal if broken.normal else float("inf")
     if not np.isfinite(ratio):
         return f"has followed {source}{lag}, as it never did,"

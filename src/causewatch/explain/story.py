@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from causewatch.data import Clock, format_time, lasting
 from causewatch.explain.charts import for_page
+from causewatch.explain.filled import filled
 from causewatch.explain.story_chart import Bar, Lane, timeline
 from causewatch.explain.view import clean
 from causewatch.files import write_atomically
@@ -153,19 +153,12 @@ def story(told: Story) -> str:
 
     Names stand in it as text, whatever they are; its policy allows no script and no request.
     """
-    from jinja2 import Environment, PackageLoader, select_autoescape
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("causewatch.explain"), autoescape=select_autoescape(), trim_blocks=True
-    )
-    folder = files("causewatch.explain") / "templates"
-    style = "".join(
-        (folder / name).read_text(encoding="utf-8") for name in ("alarm.css", "story.css")
-    )
-    return environment.get_template("story.html").render(
+    return filled(
+        "story.html",
+        ["alarm.css", "story.css"],
         title=clean(told.title),
-        style=Markup(style),
         lead=[clean(text) for text in told.lead],
         facts=told.facts,
         chapters=[_chapter(one, told) for one in told.chapters],

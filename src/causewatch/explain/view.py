@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from causewatch.data import format_duration
+from causewatch.data import Clock, format_duration
 from causewatch.graph import CausalGraph, Link, Strength
 
 __all__ = [
@@ -184,17 +184,17 @@ def lags_text(lags: Sequence[int], every: float | None = None) -> str:
     return ", ".join(shown) + (", …" if len(lags) > MOST_LAGS else "")
 
 
-def interval(seconds: float) -> str:
-    """A time between two things as people say it: 2.01 s is 2 s.
+def interval(seconds: float, clock: Clock | None = None) -> str:
+    """A time between two things as people say it: 2.01 s is 2 s; rows where `clock` counts these.
 
-    >>> interval(2.01), interval(103), interval(360)
-    ('2 s', '103 s', '6 min')
+    >>> interval(2.01), interval(103), interval(360), interval(3, "rows")
+    ('2 s', '103 s', '6 min', '3 rows')
     """
     for digits in range(1, 4):
         plain = float(f"{seconds:.{digits}g}")
         if abs(plain - seconds) <= NEARLY * abs(seconds):
             break
-    return format_duration(plain)
+    return format_duration(plain, clock)
 
 
 def clean(text: str) -> str:

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import Note, TableSource, Writing, format_duration, format_time, parse_span
+from causewatch.data import (
+    Clock,
+    Note,
+    TableSource,
+    Writing,
+    format_duration,
+    format_time,
+    parse_span,
+)
 from causewatch.errors import listing, plural
 from causewatch.graph import CausalGraph
 from causewatch.model.assumptions import nonlinearity_findings, residual_findings
@@ -67,6 +75,10 @@ READER_WARNINGS = {
         "A column of words cannot be a signal, even if it says on and off.",
         "Write 1 and 0 instead if it matters, or --ignore it.",
     ),
+    "perhaps_serial_days": (
+        "Ticks and lags are far too short if these are days.",
+        "Give --time-format excel if they are.",
+    ),
     "late_rows": (
         "A part of the recording was not used.",
         "Sort the recording by time, oldest row first.",
@@ -102,7 +114,7 @@ def findings_of(
     findings += [
         finding
         for finding in residual_findings(
-            plan.signals, residuals, starts, plan.every, source.interval
+            plan.signals, residuals, starts, plan.every, source.interval, source.clock
         )
         if not (within_a_tick and finding.kind == "residual_shared")
     ]
@@ -127,18 +139,20 @@ def start_up_of(survey: SurveyResult) -> Finding | None:
     return None
 
 
-def limit_findings(watching: Watching, aim: float, every: float, *, asked: bool) -> list[Finding]:
+def limit_findings(
+    watching: Watching, aim: float, every: float, clock: Clock, *, asked: bool
+) -> list[Finding]:
     """Findings about the alarm limits."""
     findings = []
     limits, second = watching.limits, watching.second
     if limits is not None and aim > 1.01 * limits.supported:
-        supported = format_duration(limits.supported * every)
-        used = format_duration(limits.false_alarm_every * every)
+        supported = format_duration(limits.supported * every, clock)
+        used = format_duration(limits.false_alarm_every * every, clock)
         findings.append(
             Finding(
                 kind="false_alarm_every",
                 severity="warning" if asked else "info",
-                text=f"One false alarm in {format_duration(aim * every)}"
+                text=f"One false alarm in {format_duration(aim * every, clock)}"
                 f" {'was asked for' if asked else 'is the aim'}, but the normal recording supports"
                 f" at most one in {supported}; the limits are set for one in {used}.",
                 meaning="The limits are extrapolated; false alarms may come more often.",
@@ -146,7 +160,7 @@ def limit_findings(watching: Watching, aim: float, every: float, *, asked: bool)
             )
         )
     if second is not None:
-        lasted = format_duration(second.ticks * every)
+        lasted = format_duration(second.ticks * every, clock)
         odd = second.share > ODD_SHARE or second.factor > ODD_FACTOR
         findings.append(
             Finding(

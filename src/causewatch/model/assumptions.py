@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from causewatch.data.spans import format_duration, format_tick
+from causewatch.data.table import Clock
 from causewatch.errors import listing, plural
 from causewatch.preprocess.findings import Finding, number, percent
 
@@ -50,7 +51,12 @@ Floats = NDArray[np.float64]
 
 
 def residual_findings(
-    signals: Sequence[str], residuals: Floats, starts: ArrayLike, every: float, interval: float
+    signals: Sequence[str],
+    residuals: Floats,
+    starts: ArrayLike,
+    every: float,
+    interval: float,
+    clock: Clock | None = None,
 ) -> list[Finding]:
     """What the residuals say about lags, working interval and noise.
 
@@ -64,11 +70,13 @@ def residual_findings(
         Row numbers at which a stretch begins; memory is not looked for across them.
     every, interval
         Length of a tick, and usual time between two rows, in seconds.
+    clock
+        What times count.
     """
     calm, wild = _calmed(np.asarray(residuals, dtype=float))
     return [
-        *_memory(signals, calm, _stretch_numbers(len(calm), starts), every),
-        *_shared(signals, calm, every, interval),
+        *_memory(signals, calm, _stretch_numbers(len(calm), starts), every, clock),
+        *_shared(signals, calm, every, interval, clock),
         *_tails(signals, wild),
     ]
 
@@ -124,7 +132,11 @@ def nonlinearity_findings(
 
 
 def _memory(
-    signals: Sequence[str], calm: Floats, stretch: NDArray[np.intp], interval: float
+    signals: Sequence[str],
+    calm: Floats,
+    stretch: NDArray[np.intp],
+    interval: float,
+    clock: Clock | None,
 ) -> list[Finding]:
     lasting = []
     for k, name in enumerate(signals):
@@ -136,12 +148,13 @@ def _memory(
     lasting.sort(reverse=True)
     _, value, lag, name = lasting[0]
     others = [f"{other} ({v:.2f})" for _, v, _, other in lasting[1:]]
+    earlier = format_duration(lag * interval, clock)
     return [
         Finding(
             kind="residual_memory",
             severity="warning",
             text=f"What the model leaves over of {name} still depends on itself "
-            f"{plural(lag, 'tick')} ({format_duration(lag * interval)}) earlier, with correlation "
+            f"{plural(lag, 'tick')} ({earlier}) earlier, with correlation "
             f"{value:.2f}" + (f"; likewise {listing(others, most=5)}." if others else "."),
             meaning="The mechanism remembers more than the lags allow; links may be too weak, "
             "and the p-values of links too small.",
@@ -151,7 +164,9 @@ def _memory(
     ]
 
 
-def _shared(signals: Sequence[str], calm: Floats, every: float, interval: float) -> list[Finding]:
+def _shared(
+    signals: Sequence[str], calm: Floats, every: float, interval: float, clock: Clock | None
+) -> list[Finding]:
     there = np.isfinite(calm)
     x = np.where(there, calm, 0.0)
     mask = there.astype(float)
@@ -177,11 +192,11 @@ def _shared(signals: Sequence[str], calm: Floats, every: float, interval: float)
             kind="residual_shared",
             severity="warning",
             text=f"What the model leaves over of {first} and {second} moves together within one "
-            f"tick of {format_tick(every, interval)}, with correlation {value:.2f}"
+            f"tick of {format_tick(every, interval, clock)}, with correlation {value:.2f}"
             + (f"; likewise {listing(others, most=4)}." if others else "."),
             meaning="One acts on the other faster than a tick, or something unrecorded acts on "
             "both; such links are not in the graph.",
-            remedy=f"Learn again with --every shorter than {format_duration(every)} if the "
+            remedy=f"Learn again with --every shorter than {format_duration(every, clock)} if the "
             "recording allows.",
             signals=tuple(dict.fromkeys(name for _, _, a, b in pairs for name in (a, b))),
         )

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from causewatch.data import format_duration
+from causewatch.data import Clock, format_duration
 from causewatch.discovery import LaggedMoments
 from causewatch.errors import NotEnoughDataError, SettingError
 from causewatch.graph import CausalGraph, Link, Strength
@@ -68,16 +68,16 @@ class LinkChange:
     p_value: float
     moved_from: int | None = None
 
-    def sentence(self, every: float) -> str:
-        """What changed, in words; `every` is the length of a tick in seconds."""
+    def sentence(self, every: float, clock: Clock | None = None) -> str:
+        """What changed, in words; `every` is the length of a tick in seconds (`clock`: rows)."""
         cause, effect = self.link.source, self.link.target
-        delay = format_duration(self.link.lag * every)
+        delay = format_duration(self.link.lag * every, clock)
         own = cause == effect
         name = f"{effect} on its own value {delay} before" if own else f"{effect} on {cause}"
         after = "" if own else f" after {delay}"
         sizes = f"{self.before:+.2f} → {self.after:+.2f}"
         if self.moved_from is not None:
-            before = format_duration(self.moved_from * every)
+            before = format_duration(self.moved_from * every, clock)
             return f"{effect} follows {cause} {delay} later, no longer {before} later ({sizes})"
         words = {
             "new": f"{effect} depends on {'its own value ' + delay + ' before' if own else cause}"
@@ -103,8 +103,8 @@ class Difference:
         How many were looked at.
     alpha
         Chance of reporting any link where nothing has changed.
-    every
-        Length of a tick in seconds.
+    every, clock
+        Length of a tick in seconds, or in rows where that is what is counted.
     only_before, only_after
         Signals that only one of the models has; nothing else is said of them.
     """
@@ -113,6 +113,7 @@ class Difference:
     links: int
     alpha: float
     every: float
+    clock: Clock
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
 
@@ -139,7 +140,7 @@ class Difference:
                     "moved_from_s": None
                     if change.moved_from is None
                     else change.moved_from * self.every,
-                    "sentence": change.sentence(self.every),
+                    "sentence": change.sentence(self.every, self.clock),
                 }
                 for change in self.changes
             ],
@@ -204,6 +205,7 @@ def diff(old: NormalModel, new: NormalModel, *, alpha: float = 0.01) -> Differen
         links=len(changes),
         alpha=alpha,
         every=every,
+        clock=new.clock,
         only_before=tuple(name for name in old.signals if name not in set(both)),
         only_after=tuple(name for name in new.signals if name not in set(both)),
     )

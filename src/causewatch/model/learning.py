@@ -230,7 +230,7 @@ def learn(
     else:
         plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
     log.info("%d of %d signals kept", len(plan.signals), len(source.signals))
-    tick = format_tick(plan.every, source.interval)
+    tick = format_tick(plan.every, source.interval, survey.clock)
     log.info("ticks of %s, lags up to %d: %s", tick, plan.max_lag, plan.reason)
     constraints = known.resolve(
         plan.signals, plan.max_lag, least_lag(discoverer), known=source.signals
@@ -347,7 +347,9 @@ def _with_limits(
         settings=settings,
         tell=tell,
     )
-    added = limit_findings(watching, aim, plan.every, asked=false_alarm_every is not None)
+    added = limit_findings(
+        watching, aim, plan.every, model.clock, asked=false_alarm_every is not None
+    )
     if false_alarm_every is None and model.clock != "rows" and wanted > 1.01 * FALSE_ALARM_EVERY:
         added.insert(0, _longer_than_a_day(model, wanted))
     return replace(model, watching=watching, report=(*model.report, *added))

@@ -176,7 +176,7 @@ class NormalModel:
     @property
     def tick(self) -> str:
         """Length of a tick for people: ``10 s``, or ``20 rows of 499 ms``."""
-        return format_tick(self.preprocessing.every, self.interval)
+        return format_tick(self.preprocessing.every, self.interval, self.clock)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a ``.cwm`` file: it is there whole or not at all."""

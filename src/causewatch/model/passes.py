@@ -151,7 +151,7 @@ def take_moments(
         tell("taking moments", min(1.0, count / expected))
     ticks.held = wide.held[:number]
     if moments.windows == 0:
-        tick = format_tick(plan.every, source.interval)
+        tick = format_tick(plan.every, source.interval, source.clock)
         msg = (
             f"No {moments.reach + 1} ticks in a row are free of gaps and missing values"
             f" ({count:,} ticks of {tick}, {missing:,} missing values); give a longer"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Any, Literal, Self
 
-from causewatch.data.table import Clock, format_time
+from causewatch.data.table import Clock, format_time, read_time
 from causewatch.errors import listing
 from causewatch.graph import Link
 from causewatch.markup import bold, facts, grid
@@ -219,6 +219,29 @@ class Alarm:
             "normal": self.normal,
         }
 
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Self:
+        """The alarm of a JSON line, without what people said about it."""
+        cleared = record["cleared_at"]
+        return cls(
+            **{name: record[name] for name in PLAIN_IN_LINES},
+            raised_at=read_time(record["raised_at"]),
+            onset=read_time(record["onset"]),
+            updated_at=read_time(record["time"]),
+            cleared_at=None if cleared is None else read_time(cleared),
+            causes=tuple(
+                Cause(cause["signal"], _number(cause["score"]), _number(cause["confidence"]))
+                for cause in record["causes"]
+            ),
+            broken_links=tuple(
+                BrokenLink(
+                    Link(link["source"], link["target"], link["lag"]),
+                    *(_number(link[name]) for name in ("normal", "observed", "deviation")),
+                )
+                for link in record["broken_links"]
+            ),
+        )
+
     def to_state(self) -> dict[str, Any]:
         """The alarm as plain values from which `from_state` makes the very same alarm."""
         state: dict[str, Any] = {name: getattr(self, name) for name in PLAIN}
@@ -274,6 +297,18 @@ PLAIN = (
     "normal",
 )
 """The attributes of an alarm that are plain values already."""
+PLAIN_IN_LINES = (
+    "id",
+    "kind",
+    "peak_score",
+    "signals",
+    "problem",
+    "headline",
+    "abstained",
+    "merged",
+    "normal",
+)
+"""The attributes of an alarm that its JSON lines hold as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +363,11 @@ def _moment(time: int | None, clock: Clock) -> str | None:
 def _finite(value: float | None) -> float | None:
     """`value`, or None where it is no finite number: JSON has none of these."""
     return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _number(value: float | None) -> float:
+    """What `_finite` was given, as far as it is known."""
+    return math.nan if value is None else float(value)
 
 
 def _encode(value: float | None) -> float | str | None:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data import format_duration, number, numbers
+from causewatch.data import Clock, format_duration, number, numbers
 from causewatch.detectors.habits import NormalHabits, unchanged
 from causewatch.errors import SettingError
 from causewatch.monitor.stateful import Stateful
@@ -99,8 +99,8 @@ class HealthWatch(Stateful):
         Rows that make a tick if none is missing: the length of a tick by the interval of the rows.
     frozen
         Whether standing still is a matter of health; the default detector takes it for evidence.
-    every
-        Length of a tick in seconds, for sentences.
+    every, clock
+        Length of a tick in seconds, and what times count, for sentences.
     """
 
     # Ticks since the last value of its own, without any value, without a change, beyond the range,
@@ -116,9 +116,10 @@ class HealthWatch(Stateful):
         rows_expected: float = 1.0,
         frozen: bool = True,
         every: float = 1.0,
+        clock: Clock | None = None,
     ) -> None:
         self._columns = tuple(columns)
-        self._every = every
+        self._every, self._clock = every, clock
         self._index = {name: k for k, name in enumerate(self._columns)}
         size = len(self._columns)
         if len(habits.low) != size:
@@ -295,7 +296,7 @@ class HealthWatch(Stateful):
 
     def _lasting(self, ticks: float) -> str:
         """A number of ticks as a duration."""
-        return format_duration(float(ticks) * self._every)
+        return format_duration(float(ticks) * self._every, self._clock)
 
     def mark_unlike(self, signal: str, since: int, detail: str) -> list[HealthChange]:
         """Set a signal to `unlike`, unless something worse holds for it."""

@@ -48,6 +48,8 @@ class Intake(Stateful):
         Further columns to deliver after the signals of the model, averaged in the same way.
     gap
         A longer step, in seconds, begins a new stretch; five intervals unless given.
+    times
+        Names under which rows may hold their time: the first that is there counts.
     """
 
     STATE = (
@@ -68,12 +70,15 @@ class Intake(Stateful):
         clock: Clock,
         extra: Sequence[str] = (),
         gap: float | None = None,
+        times: Sequence[str] = (),
     ) -> None:
         self.columns = (*preprocessing.signals, *extra)
         self._interval = max(1, round(interval * NANOSECONDS))
         self._gap = int(GAP * self._interval) if gap is None else round(gap * NANOSECONDS)
         self._problems = Problems()
-        self._reader = RowReader(self.columns, preprocessing.columns, self._problems)
+        order = preprocessing.columns
+        self._time_names = tuple(name for name in times if name not in order)
+        self._reader = RowReader(self.columns, order, self._problems, self._time_names)
         self._times = StreamClock(clock, self._interval, self._problems)
         self._order = RowOrder(self._interval, self._gap, self._times, self._problems)
         self._ticker = replace(preprocessing, signals=self.columns).ticker(interval)
@@ -105,7 +110,7 @@ class Intake(Stateful):
             By name of the column, or in the order of the recording (`Preprocessing.columns`).
         time
             A datetime, ISO 8601 text, `numpy.datetime64`, a number (of seconds; or of any unit
-            since 1970, told by its size) or None.
+            since 1970, told by its size) or None. Where it is None, the row itself may say.
 
         Raises
         ------
@@ -113,6 +118,8 @@ class Intake(Stateful):
             If values without names are not as many as the recording had columns.
         """
         numbers = self._reader.read(values)
+        if time is None and isinstance(values, Mapping):
+            time = next((values[name] for name in self._time_names if name in values), None)
         order = self._order
         last = None if order.last is None else order.last - order.shift
         read = self._times.read(time, last)

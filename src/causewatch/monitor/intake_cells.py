@@ -38,14 +38,22 @@ class RowReader(Stateful):
         The columns of a row without names, in order; by name, none of them is news.
     problems
         Where to count what is wrong.
+    beside
+        Names of what else a row may hold; none of them is news.
     """
 
     STATE = ("_size", "_extra", "_absent", "_absent_size")
 
-    def __init__(self, columns: Sequence[str], order: Sequence[str], problems: Problems) -> None:
+    def __init__(
+        self,
+        columns: Sequence[str],
+        order: Sequence[str],
+        problems: Problems,
+        beside: Sequence[str] = (),
+    ) -> None:
         self._columns = tuple(columns)
         self._order = tuple(order)
-        self._known = frozenset(order)
+        self._known = frozenset((*order, *beside))
         self._problems = problems
         self._get = operator.itemgetter(*columns, columns[0])  # a tuple even for one column
         place = {name: k for k, name in enumerate(order)}

@@ -128,6 +128,7 @@ class Monitor(Stateful):
             model.clock,
             extra=watching.guarded,
             gap=watching.gap,
+            times=_time_names(model),
         )
         self._judge = Judge(model, self._options)
         # The published method knows standing still as a matter of health, and no effects.
@@ -139,6 +140,7 @@ class Monitor(Stateful):
             rows_expected=model.preprocessing.every / model.interval,
             frozen=published,
             every=model.preprocessing.every,
+            clock=model.clock,
         )
         self._policy = AlarmPolicy(
             self.settings,
@@ -169,7 +171,8 @@ class Monitor(Stateful):
             the order of the recording learnt from, one for each of `model.columns`. What is missing
             is missing, never zero; what the model does not know is ignored and counted.
         time
-            When, if the row does not say.
+            When. If it is not given, the row may say: a sample, the name of a series, or a value
+            called ``time``, or as the time column of the recording learnt from was.
         """
         values, own = row_and_time(row)
         return self._answer(self._intake.row(values, own if time is None else time))
@@ -413,6 +416,13 @@ class Monitor(Stateful):
         self._openings = {id: course for id, course in self._openings.items() if id in on}
         self._openings[alarm.id] = kept
         return kept
+
+
+def _time_names(model: NormalModel) -> tuple[str, ...]:
+    """What the time of a row may be called in it."""
+    writing = model.provenance.writing
+    learnt = () if writing is None or writing.time is None else (writing.time,)
+    return (*learnt, "time")
 
 
 def fingerprint(model: NormalModel) -> str:

@@ -114,17 +114,18 @@ def default_preprocessing(
     kept = [k for k, name in enumerate(names) if name not in dropped]
     _check_some_left([names[k] for k in kept], dropped)
     choice = choose_interval([rows[:, kept] for rows in sample], rows=survey.rows)
-    interval = survey.interval
+    interval, clock = survey.interval, survey.clock
     if choice.horizon == 0:
         found = "no signal was seen to act on another one in the rows looked at"
     else:
-        found = f"causes act within about {format_duration(choice.horizon * interval)}"
+        found = f"causes act within about {format_duration(choice.horizon * interval, clock)}"
     if every is None:
         rows = choice.rows_per_tick
-        if survey.clock != "rows":
+        if clock != "rows":
             rows = min(rows, max(1, int(LONGEST_TICK / interval)))
         every = rows * interval
-        reason = f"{found}; rows come every {format_duration(interval)}"
+        pace = "" if clock == "rows" else f"; rows come every {format_duration(interval)}"
+        reason = found + pace
     else:
         _check_every(every, interval, survey.rows)
         reason = f"the interval was given; {found}"

@@ -95,12 +95,13 @@ def quality_findings(result: SurveyResult, *, max_lag_rows: int | None = None) -
 
 def _rows(result: SurveyResult) -> Finding:
     whole = Period(result.first, result.last, result.clock)
-    when = f", {whole.text(within_a_day=False)}" if result.clock != "rows" else ""
+    pace = f", one every {format_duration(result.interval)}, {whole.text(within_a_day=False)}"
+    pace = "" if result.clock == "rows" else pace
     return Finding(
         kind="rows",
         severity="info",
-        text=f"{plural(result.rows, 'row')} of {plural(len(result.signals), 'signal')} were used, "
-        f"one every {format_duration(result.interval)}{when}.",
+        text=f"{plural(result.rows, 'row')} of {plural(len(result.signals), 'signal')} were"
+        f" used{pace}.",
         meaning="Everything below is about these rows.",
     )
 
@@ -114,7 +115,9 @@ def _stretches(result: SurveyResult, max_lag_rows: int | None) -> list[Finding]:
     if result.longest_gap is not None:
         gap = Period(*result.longest_gap, result.clock)
         seconds = (gap.end - gap.start) / NANOSECONDS
-        text += f", the largest gap lasts {format_duration(seconds)} ({gap.text(False)})"
+        text += (
+            f", the largest gap lasts {format_duration(seconds, result.clock)} ({gap.text(False)})"
+        )
         span = gap.bounds
     lost = min(result.rows, result.stretches * (max_lag_rows or 0)) / result.rows
     meaning = "Causes are never looked for across a gap."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
+from causewatch.data.table import NANOSECONDS, read_time
 from causewatch.model import NormalModel
 
 __all__ = ["SPREADS", "finite", "plant_of", "seconds_in", "seconds_of", "shortened"]
@@ -15,7 +15,6 @@ SPREADS = 3.0
 """Half width of the band around what is expected, in spreads of a mechanism; as in reports."""
 WIDTH = 2.5
 """Room for a stage beside the others."""
-NANOSECONDS = 1_000_000_000
 
 
 def plant_of(model: NormalModel) -> dict[str, Any]:
@@ -113,14 +112,7 @@ def seconds_in(text: str | None) -> float | None:
     >>> seconds_in("90s"), seconds_in("row 5"), seconds_in("1970-01-01T00:01:00Z")
     (90.0, 5.0, 60.0)
     """
-    if not text:
-        return None
     try:
-        if text.startswith("row "):
-            return finite(float(text[4:]))
-        if text.endswith("s"):
-            return finite(float(text[:-1]))
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except ValueError:
+        return read_time(text) / NANOSECONDS if text else None
+    except (ValueError, OverflowError):
         return None

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol
 from causewatch.data import Clock
 from causewatch.data.columns import TIME_NAMES, plain
 from causewatch.data.table import NANOSECONDS
+from causewatch.data.times import EXCEL, in_format
 from causewatch.streaming.address import Seconds
 from causewatch.streaming.assembly import RowAssembler
 from causewatch.streaming.payloads import BadPayloadError, RowDecoder, decode_json
@@ -252,11 +253,12 @@ def moment(told: Any, form: str | None = None) -> int | None:
 
     >>> moment("2026-01-01T00:00:00Z") == moment(1_767_225_600) == moment(1_767_225_600_000)
     True
+    >>> moment(45_000, "excel") == moment("2023-03-15")
+    True
     """
     try:
-        if isinstance(told, str):
-            text = told.strip()
-            found = datetime.strptime(text, form) if form else datetime.fromisoformat(text)
+        if isinstance(told, str) or (form == EXCEL and isinstance(told, int | float)):
+            found = in_format(told, form) if form else datetime.fromisoformat(str(told).strip())
             since = (found if found.tzinfo else found.replace(tzinfo=UTC)) - EPOCH
             seconds = since.days * 86_400 + since.seconds
             return seconds * NANOSECONDS + since.microseconds * 1_000

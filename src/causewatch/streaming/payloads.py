@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from causewatch.data.columns import TIME_NAMES, plain
+from causewatch.data.times import EXCEL, in_format
 from causewatch.streaming.source import Wanted
 
 __all__ = ["BadPayloadError", "RowDecoder", "decode_json"]
@@ -104,9 +104,10 @@ class RowDecoder:
             if self.time_name is not None and self.time_name in place:
                 when = _safe(place.pop(self.time_name))
                 break
-        if isinstance(when, str) and said.time_format is not None:
+        form = said.time_format
+        if form is not None and isinstance(when, (str, int, float) if form == EXCEL else str):
             with suppress(ValueError, OverflowError):  # else it is a bad time, and counted as one
-                when = datetime.strptime(when.strip(), said.time_format)
+                when = in_format(when, form)
         for name in said.ignore:
             row.pop(name, None)
         return self._wanted.tags.row(self._tame(row)), when

@@ -30,12 +30,12 @@ from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
 from causewatch.streaming.feeding import take
 from causewatch.streaming.liveness import Liveness
-from causewatch.streaming.reports import Reports
+from causewatch.streaming.reports import LISTED, Reports
 from causewatch.streaming.requests import answer
 from causewatch.streaming.scores import ScoreFile
 from causewatch.streaming.silence import Silence
 from causewatch.streaming.sink import Sink, Status
-from causewatch.streaming.source import Batch, Source
+from causewatch.streaming.source import Batch, Source, is_connected
 from causewatch.streaming.standing import Standing
 from causewatch.streaming.store.base import Checkpoint, Retention, Store
 from causewatch.streaming.views import Observer, View
@@ -160,7 +160,8 @@ class Watch:
         self._told: list[tuple[Event, Alarm, dict[str, Any]]] = []  # not yet in the store
         self._whole = True  # whether every row polled has gone through the monitor
         self._behind = False  # whether rows have been taken since the last checkpoint
-        self._known = False  # whether it was said which signals the source does not have
+        self._connected = False  # whether it was said that the connection stands
+        self._known = False  # whether it was said which signals the source has
         self._scores_away = ""  # why scores cannot be written, while they cannot
         self._score_bytes = 0  # of the file of scores that belong to the state
         self._cost = 0.0  # seconds that the last checkpoint took
@@ -228,6 +229,7 @@ class Watch:
                 dropped = self.counts.dropped_before
                 batch = self.source.poll(WAIT)
                 ended = self.source.ended
+                self._say_that_it_is_connected()
                 dropped = self.counts.dropped_before - dropped
                 if len(batch) or dropped:
                     self._silence.heard()
@@ -289,6 +291,8 @@ class Watch:
             if self._scores is not None:
                 goes_on = saved is not None and written[0] is not None
                 self._scores.begin(*written, saved.unwritten if saved and goes_on else "")
+            if self._reports is not None:
+                self._reports.begin([alarm for _, alarm in self._store.history(most=LISTED)])
             for courier in self.couriers:
                 courier.start()
             self._store.expect([courier.sink.name for courier in self.couriers])
@@ -343,9 +347,7 @@ class Watch:
                 self._say_that_rows_are_not_judged()
             self._whole = True
             self.counts.batch(batch)
-            if not self._known and (self.counts.rows >= ENOUGH or self.source.ended):
-                self._known = True
-                self._say_what_is_missing()
+            self._say_what_comes()
             for note in self.monitor.notes():
                 # What is missing may have come under another name.
                 astray = note.kind == "extra_columns" and self.source.missing
@@ -416,8 +418,21 @@ class Watch:
         """An event, to be stored and told with the next checkpoint."""
         self._told.append((event, alarm, alarm.to_dict(event, self.monitor.clock)))
 
-    def _say_what_is_missing(self) -> None:
+    def _say_that_it_is_connected(self) -> None:
+        """Say once that the connection stands, to those who have one."""
+        if not self._connected and is_connected(self.source.status):
+            self._connected = True
+            log.info("%s: %s.", self.source.name, self.source.status)
+
+    def _say_what_comes(self) -> None:
+        """Say once how many of the signals the source has; some tags come later than others."""
         missing, columns = self.source.missing, self.monitor.model.watched
+        enough = self.counts.rows >= ENOUGH or self.source.ended
+        if self._known or (missing and not enough):
+            return
+        self._known = True
+        if self._connected and not missing:
+            log.info("%s gives all %d signals of the model.", self.source.name, len(columns))
         if missing:
             # A mechanism without one of its causes says nothing about its effect.
             gone = set(missing)

@@ -15,7 +15,7 @@ from causewatch.streaming.open import open_sink, open_source
 from causewatch.streaming.plan import Plan
 from causewatch.streaming.plan_check import check_plan_alone, metrics_place
 from causewatch.streaming.played import PlayedSource
-from causewatch.streaming.reports import Reports
+from causewatch.streaming.reports import Reports, check_index
 from causewatch.streaming.runner import Watch
 from causewatch.streaming.scores import ScoreFile
 from causewatch.streaming.silence import Silence, usual_silence
@@ -173,3 +173,5 @@ def _check_new(plan: Plan, store: Store, saved: Checkpoint | None, force: bool) 
         if not kept and store.delivered(name) is None:
             msg = f"{str(path)!r} exists already; use --force to overwrite it."
             raise SettingError(msg)
+    if plan.report is not None and not force:
+        check_index(plan.report)

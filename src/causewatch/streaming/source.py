@@ -27,6 +27,7 @@ __all__ = [
     "Source",
     "Wanted",
     "is_away",
+    "is_connected",
     "joined",
     "no_signals",
     "nothing",
@@ -206,6 +207,11 @@ def joined(batches: Sequence[Batch]) -> Batch:
 def is_away(status: str) -> bool:
     """Whether a source whose status this is cannot give rows at present."""
     return status.startswith(("trying again", "connecting"))
+
+
+def is_connected(status: str) -> bool:
+    """Whether a source whose status this is has a connection, and it stands."""
+    return status.startswith("connected")
 
 
 def no_signals(name: str, found: Sequence[str], wanted: Sequence[str]) -> TableError:

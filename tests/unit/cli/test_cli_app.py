@@ -6,6 +6,7 @@ import errno
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -41,6 +42,30 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == bare
     assert "simulate" in bare
     assert "--verbose" in bare
+
+
+COMPLETED = [(["wa"], ["watch"]), (["watch", "--rep"], ["--report"]), (["watch", "pl"], [])]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_commands_and_options() -> None:
+    """As docs/cli.md says; what is no command and no option is left to bash: names of files."""
+    script = ['eval "$(causewatch --show-completion)"']
+    for words, _ in COMPLETED:
+        script += [f"COMP_WORDS=(causewatch {' '.join(words)}); COMP_CWORD={len(words)}"]
+        script += ["_causewatch_completion causewatch", 'echo "${COMPREPLY[@]}"']
+    script.append("complete -p causewatch")
+    place = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shown = subprocess.run(
+        ["bash", "--norc", "-c", "\n".join(script)],
+        env={**os.environ, "PATH": place},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *lines, how = shown.stdout.splitlines()
+    assert [line.split() for line in lines] == [found for _, found in COMPLETED]
+    assert "-o default" in how
 
 
 @pytest.mark.parametrize(

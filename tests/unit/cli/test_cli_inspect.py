@@ -54,7 +54,7 @@ def test_a_model_is_described(plant, capsys):
     assert inspect(plant) == 0
     shown = capsys.readouterr().out
     model = cw.load(plant)
-    assert "1,500 rows every 1 s" in shown
+    assert "1,500 rows, row 0 to row 1499" in shown
     assert "4 in the model" in shown
     assert f"Links      {len(model.graph)}" in shown
     assert model.preprocessing.reason in shown
@@ -72,9 +72,9 @@ def test_one_signal(plant, capsys):
     assert f"± {model.scale['LIT101']:.3g} mm" in shown
     assert f"explain {model.mechanisms['LIT101'].explained:.1%} of its variance" in shown
     caused, acts = shown.split("Acts on")
-    assert f"P101 →(1 s) LIT101   strength {model.graph[link].value:+.2f}" in caused
+    assert f"P101 →(1 row) LIT101   strength {model.graph[link].value:+.2f}" in caused
     assert f"coefficient {model.mechanisms['LIT101'].coefficients[link]:.6g}" in caused
-    assert "LIT101 →(2 s) FIT201" in acts
+    assert "LIT101 →(2 rows) FIT201" in acts
 
 
 def test_one_signal_as_json(plant, capsys):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import html
 import io
 import json
+import re
 import shutil
 import sqlite3
 import sys
@@ -18,6 +20,7 @@ import pytest
 from causewatch.cli import main
 from causewatch.cli.watch_text import unwell_words
 from causewatch.monitor.health import STREAM
+from causewatch.streaming.reports import INDEX
 from causewatch.streaming.source import Wanted
 from causewatch.streaming.sources.files import open_file_source
 from causewatch.streaming.store.sqlite import SqliteStore
@@ -69,10 +72,33 @@ def feed_stdin(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
 
 
-def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
+def test_a_pipe_gets_lines_for_people_and_the_summary(plant, capsys):
     assert watch(plant, plant.test) == 0
     shown = capsys.readouterr()
-    found = events(shown.out)
+    assert shown.err == ""
+    lines, _, summary = shown.out.partition("Source     ")
+    told = [line.split(maxsplit=3) for line in lines.splitlines()]
+    assert [event for _, event, *_ in told[:2]] == ["raised", "cleared"]
+    assert {event for _, event, *_ in told} <= {"raised", "cleared", "health"}
+    time, _, id, sentence = told[0]
+    assert time in {line.split(",")[0] for line in plant.lines[201:206]}
+    assert len(id) == 12
+    assert sentence.startswith("S02 ")
+    assert sentence.endswith(".")
+    assert told[1][2] == id
+    first, last = (plant.lines[k].split(",")[0] for k in (1, -1))
+    raised = sum(event == "raised" for _, event, *_ in told)
+    for words in (
+        f"faulty.csv: {ROWS} rows\n",
+        f"{ROWS}, each of 1 s, the first at {first}, the last at {last}; ",
+        f"Alarms     {raised} raised about the plant",
+    ):
+        assert words in summary
+
+
+def test_json_lines_hold_every_event(plant, capsys):
+    assert watch(plant, plant.test, "--json") == 0
+    *found, summary = events(capsys.readouterr().out)
     raised = [one for one in found if one["event"] == "raised" and one["kind"] == "anomaly"]
     assert raised[0]["causes"][0]["signal"] == "S02"
     in_the_end = {one["id"]: one["causes"][0]["signal"] for one in found if one["causes"]}
@@ -83,13 +109,8 @@ def test_alarms_are_lines_on_stdout_and_the_summary_is_on_stderr(plant, capsys):
     assert last["event"] == "cleared"
     assert last["onset"] <= last["raised_at"] < last["cleared_at"]
     assert last["causes"][0]["signal"] == "S02"
-    first, last = (plant.lines[k].split(",")[0] for k in (1, -1))
-    for words in (
-        f"faulty.csv: {ROWS} rows\n",
-        f"{ROWS}, each of 1 s, the first at {first}, the last at {last}; ",
-        f"Alarms     {len(raised)} raised about the plant",
-    ):
-        assert words in shown.err
+    assert "updated" in {one["event"] for one in found}
+    assert summary["alarms_raised"] == len(raised)
 
 
 def test_files_get_alarms_and_scores(plant, tmp_path, capsys):
@@ -97,7 +118,7 @@ def test_files_get_alarms_and_scores(plant, tmp_path, capsys):
     assert watch(plant, plant.test, "--alarms", alarms, "--scores", scores) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
-    assert shown.out.startswith("Source     faulty.csv")
+    assert "\nSource     faulty.csv" in shown.out
     table = pl.read_csv(scores)
     assert table.columns == ["time", "score", "alarm"]
     assert len(table) == ROWS
@@ -362,16 +383,93 @@ def test_what_is_refused(plant, tmp_path, capsys):
     assert "not a causewatch model file" in sentence(capsys.readouterr())
 
 
-def test_a_page_per_alarm(plant, tmp_path, capsys):
+def test_a_page_per_alarm_and_one_that_lists_them(plant, tmp_path, capsys):
     folder, alarms = tmp_path / "reports", tmp_path / "a.jsonl"
     source = tmp_path / "short.csv"
     source.write_text("".join(plant.lines[:230]))  # the alarm is still on at the end
     assert watch(plant, source, "--report", folder, "--alarms", alarms) == 0
-    ids = {one["id"] for one in events(alarms.read_text())}
-    assert {path.name for path in folder.iterdir()} == {f"{id}.html" for id in ids}
+    last = {one["id"]: one for one in events(alarms.read_text())}
+    assert {path.name for path in folder.iterdir()} == {f"{id}.html" for id in last} | {INDEX}
     headline = events(alarms.read_text())[-1]["headline"]
     pages = [path.read_text() for path in folder.iterdir()]
     assert any(headline.split(";")[0][:20] in page for page in pages)
+    assert all(f'<a href="{INDEX}">all alarms</a>' in page for page in pages if "<dt>" in page)
+    _check_index(folder, last)
+
+
+def _check_index(folder, last):
+    """Whether the index has a line for each alarm of the history, the latest first."""
+    text = (folder / INDEX).read_text()
+    listed = re.findall(r'<td class="when">(.*?)</td><td><a href="(.*?).html">(.*?)</a>', text)
+    told = {id: (time.replace(" ", "T"), html.unescape(what)) for time, id, what in listed}
+    assert told == {id: (one["raised_at"], one["headline"]) for id, one in last.items()}
+    assert [time for time, *_ in listed] == sorted((time for time, *_ in listed), reverse=True)
+    assert text.count("not yet") == sum(one["cleared_at"] is None for one in last.values())
+
+
+def test_pages_that_a_kill_kept_from_being_written_are_made_up_for(plant, tmp_path, capsys):
+    folder, state = tmp_path / "reports", tmp_path / "state"
+    options = ("--report", folder, "--state", state)
+    assert watch(plant, plant.test, *options) == 0
+    last = {one["id"]: one for one in events(history(state).decode())}
+    assert len(last) >= 2
+    _check_index(folder, last)
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    for path in folder.iterdir():
+        path.unlink()
+    assert watch(plant, plant.test, *options) == 0
+    assert {path.name for path in folder.iterdir()} == set(before)
+    assert (folder / INDEX).read_text() == before[INDEX]
+    for id, one in last.items():
+        page = html.unescape((folder / f"{id}.html").read_text())
+        for words in (one["headline"], "from the history alone", one["raised_at"][11:]):
+            assert words in page
+    # What is there is left as it is.
+    (folder / f"{id}.html").write_text(before[f"{id}.html"])
+    assert watch(plant, plant.test, *options) == 0
+    assert (folder / f"{id}.html").read_text() == before[f"{id}.html"]
+
+
+def test_an_index_of_somebody_else_is_left_alone(plant, tmp_path, capsys):
+    index = tmp_path / INDEX
+    index.write_text("<h1>My pages</h1>")
+    assert watch(plant, plant.test, "--report", tmp_path) == 2
+    assert "lists no alarms; use --force" in sentence(capsys.readouterr())
+    assert index.read_text() == "<h1>My pages</h1>"
+    assert watch(plant, plant.test, "--report", tmp_path, "--force") == 0
+    assert "<h1>Alarms of faulty.csv</h1>" in index.read_text()
+    assert watch(plant, plant.test, "--report", tmp_path) == 0
+
+
+def test_recordings_without_times_are_told_in_rows(plant, tmp_path, capsys):
+    """Nobody has measured how long a row lasts."""
+    for name in ("normal.csv", "faulty.csv"):
+        pl.read_csv(plant.test.with_name(name)).select(SIGNALS).write_csv(tmp_path / name)
+    normal, test, model = (str(tmp_path / name) for name in ("normal.csv", "faulty.csv", "m.cwm"))
+    pages = tmp_path / "pages"
+    for command in (
+        ["learn", normal, "--out", model],
+        ["inspect", model, "--notes"],
+        ["inspect", model, "--signal", "S02"],
+        ["watch", model, test, "--report", str(pages)],
+        ["explain", model, test, "--from", "row 190", "--to", "row 600"],
+    ):
+        assert main(command) == 0
+    texts = [capsys.readouterr().out]
+    for path in pages.iterdir():
+        text = re.sub(r"<style>.*?</style>", "", path.read_text(), flags=re.DOTALL)
+        texts.append(re.sub(r"<[^>]+>", " ", text))
+    assert len(texts) > 2
+    words = "\n".join(texts)
+    assert re.findall(r".*\d (?:ms|s|min|h|d|seconds)\b.*", words) == []
+    assert "seconds from the alarm" not in words
+    for part in (
+        "3,000 rows, row 0 to row 2999",
+        "each of 1 row;",
+        "1 row ",
+        "rows from the alarm",
+    ):
+        assert part in words
 
 
 # State

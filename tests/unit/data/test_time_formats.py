@@ -177,3 +177,70 @@ def test_a_name_with_its_unit_in_brackets_is_that_of_a_time(write, name, seconds
     else:
         assert (table.signals, table.clock) == (("a",), "elapsed")
         assert table.interval == pytest.approx(seconds)
+
+
+def days_of(seconds, count=40, digits=10):
+    """A time every so many seconds, as a spreadsheet that is saved as text has it."""
+    return [f"{45_000.25 + k * seconds / 86_400:.{digits}f}" for k in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "digits"), [(1, 10), (60, 10), (60, 6), (900, 6), (3600, 7), (7200, 6)]
+)
+@pytest.mark.parametrize("comma", [False, True])
+def test_days_of_a_spreadsheet_are_dates(write, noted, seconds, digits, comma):
+    cells = [day.replace(".", ",") if comma else day for day in days_of(seconds, digits=digits)]
+    table = table_of(write, cells, name="Time")
+    assert (table.clock, table.interval) == ("naive", seconds)
+    assert moments(table)[0] == "2023-03-15T06:00:00.000"
+    assert np.all(np.diff(table.time) == seconds * 10**9)
+    assert noted(table) == {"serial_days": 1}
+    assert "holds days as spreadsheets count them (45000.25)" in table.notes[0].text
+    assert table.writing.time_format == "excel"
+
+
+@pytest.mark.parametrize(
+    ("cells", "interval"),
+    [
+        (days_of(6 * 3600, digits=2), 0.25),  # could be rows four times a second
+        (days_of(60, digits=5), 0.0007),
+        ([f"{45_000.25 + k / 50:.2f}" for k in range(40)], 0.02),
+    ],
+)
+def test_where_days_cannot_be_told_from_seconds_a_note_says_so(write, noted, cells, interval):
+    table = table_of(write, cells)
+    assert table.clock == "elapsed"
+    assert table.interval == pytest.approx(interval, rel=0.1)
+    assert noted(table) == {"perhaps_serial_days": 1}
+    assert table.notes[0].text.endswith("give --time-format excel.")
+    told = table_of(write, cells, time_format="excel")
+    assert (told.clock, moments(told)[0]) == ("naive", "2023-03-15T06:00:00.000")
+    # A model that was told so reads later files alike.
+    assert table_of(write, cells, usual=told.writing).clock == "naive"
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("time", [str(45_000 + k) for k in range(40)]),
+        ("time_s", days_of(60)),
+        ("time [h]", days_of(60)),
+        ("time", [f"{12_000 + k / 1440:.8f}" for k in range(40)]),
+    ],
+)
+def test_other_numbers_are_no_days(write, name, cells):
+    table = table_of(write, cells, name=name)
+    assert table.clock == "elapsed"
+    assert not [note for note in table.notes if "serial" in note.kind]
+    assert (
+        table_of(write, [str(45_000 + k) for k in range(9)], time_format="excel").interval == 86_400
+    )
+
+
+def test_a_first_column_of_measurements_is_no_time(write):
+    """A counter that grows, beside an energy meter: numbers as large as days."""
+    for cells in (
+        [f"{45_000 + k / 4:.2f}" for k in range(40)],
+        [str(45_000 + k) for k in range(9)],
+    ):
+        assert table_of(write, cells, name="meter").clock == "rows"

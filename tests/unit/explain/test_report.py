@@ -86,6 +86,14 @@ def test_without_ticks_the_evidence_is_what_is_left():
         evidence_chart(found)
 
 
+def test_without_ticks_an_alarm_is_explained_as_it_was():
+    before = (Cause("B", 2.0, 0.8), Cause("A", 1.0, 0.2))
+    kept = alarm(signals={"A": 3.0, "B": 1.0}, causes=before, headline="B fell.", abstained=False)
+    found = explain(kept, context=context())
+    assert (found.causes, found.headline, found.abstained) == (before, "B fell.", False)
+    assert "B fell." in report(found)
+
+
 def test_a_dead_sensor_is_no_puzzle():
     sick = replace(alarm(signals={"A": None}), kind="health", problem="missing for 3 min")
     found = explain(sick)

@@ -1,5 +1,6 @@
 """The sentence says what happened, in plain words and few of them."""
 
+import math
 from typing import get_args
 
 import pytest
@@ -173,8 +174,12 @@ def test_numbers_have_sensible_digits(value, text):
 
 def test_numbers_are_told_apart():
     assert numbers(1.12e9, 1.12e9 + 8) == ["1,120,000,000", "1,120,000,008"]
-    assert numbers(0.5, 0.50001) == ["0.5", "0.50001"]
+    assert numbers(0.5, 0.50001) == ["0.50000", "0.50001"]
+    assert numbers(2.98, 2.98072) == ["2.9800", "2.9807"]
+    assert numbers(65.0, 58.001, 58.002) == ["65", "58.001", "58.002"]
+    assert numbers(-2.98049, -2.98051, -2.98049) == ["−2.98049", "−2.98051", "−2.98049"]
     assert numbers(3.0, 3.0) == ["3", "3"]
+    assert numbers(math.nan, math.inf, math.inf) == ["nan", "inf", "inf"]
 
 
 @pytest.mark.parametrize(

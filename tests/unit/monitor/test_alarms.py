@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +86,17 @@ def test_a_line_is_json_even_where_a_number_is_not_finite():
     assert line["broken_links"][0]["observed"] is None
     assert line["broken_links"][0]["deviation"] is None
     assert line["causes"] == [{"signal": "a", "score": None, "confidence": None}]
+
+
+@pytest.mark.parametrize("clock", ["naive", "utc", "elapsed", "rows"])
+def test_a_line_holds_the_alarm_without_what_people_said(clock):
+    alarm = full_alarm(cleared_at=START + 5 * SECOND)
+    line = json.loads(json.dumps(alarm.to_dict("cleared", clock)))
+    silent = replace(alarm, acknowledged=None, shelved_until=None, comments=())
+    assert Alarm.from_dict(line) == silent
+    odd = full_alarm(causes=(Cause("a", math.inf, 0.5),))
+    back = Alarm.from_dict(odd.to_dict("raised", clock))
+    assert math.isnan(back.causes[0].score)
 
 
 def test_the_state_of_an_alarm_is_lossless_through_json():

@@ -210,6 +210,36 @@ def test_a_numpy_record_is_a_row_by_name(model):
     assert watch(model, list(records)).scores == watch(model, rows).scores
 
 
+@pytest.mark.parametrize("name", ["time", "when learnt"])
+def test_the_time_of_a_row_may_stand_in_it(model, name):
+    """As it does in JSON; it was ignored, and rows were one interval apart."""
+    writing = cw.data.Writing(time="when learnt")
+    named = replace(model, clock="naive", provenance=replace(model.provenance, writing=writing))
+    rows = plant(60, 2)
+    begin = 1_767_225_600
+    dates = [f"2026-01-01T00:{k // 60:02}:{k % 60:02}" for k in range(0, 120, 2)]
+    monitor = cw.Monitor(named)
+    for k, (date, row) in enumerate(zip(dates, rows, strict=True)):
+        values = dict(zip(COLUMNS, row.tolist(), strict=True))
+        monitor.update({**values, name: date})
+        assert monitor.clock == "naive"
+        last = monitor.course.time
+        assert not len(last) or (begin <= last[-1] / 10**9 <= begin + 2 * k)
+    assert monitor.course.time[-1] == (begin + 118) * 10**9
+    assert "extra_columns" not in monitor.problems
+    # What is given beside the row wins.
+    assert cw.Monitor(named).update({"A": 1.0, name: dates[5]}, dates[0]).time == begin * 10**9
+
+
+def test_a_signal_called_time_is_no_time():
+    learnt = cw.learn(pd.DataFrame(plant(1000, 1)[:, :3], columns=["A", "B", "time"]), every=1.0)
+    assert learnt.columns == ("A", "B", "time")
+    monitor = cw.Monitor(learnt)
+    ticks = [monitor.update({"A": 0.0, "B": 0.0, "time": 0.5}) for _ in range(3)]
+    assert [tick.time for tick in ticks] == [0, 10**9, 2 * 10**9]
+    assert ticks[-1].values["time"] == 0.5
+
+
 def test_a_time_given_beside_a_sample_wins(model):
     tick = cw.Monitor(model).update(cw.Sample(5.0, {"A": 1.0}), time=7.0)
     assert tick.time == 7 * 10**9

@@ -146,7 +146,7 @@ def test_what_is_given_is_obeyed():
 def test_the_lag_fits_the_interval_that_was_given():
     free = plan(good())
     assert free.every == 1.0
-    assert "rows come every 1 s" in free.reason
+    assert "rows come every" not in free.reason  # they have no times
     assert plan(good(), every=50.0).max_lag <= free.max_lag
 
 

@@ -59,6 +59,15 @@ def test_what_the_user_says_about_rows() -> None:
     assert target.row(b'{"time": 3, "a": 1}') == ({"time": 3, "a": 1}, None)
 
 
+def test_times_may_be_days_of_a_spreadsheet() -> None:
+    target = decoder(reading=Reading(time_format="excel"))
+    for when in (45000.25, "45000.25"):
+        payload = json.dumps({"time": when, "a": 1}).encode()
+        assert target.row(payload) == ({"a": 1}, datetime(2023, 3, 15, 6))
+    for when in (7, True, "x", 1e300):
+        assert target.row(json.dumps({"time": when}).encode()) == ({}, when)
+
+
 def test_a_signal_with_the_name_of_a_time_is_a_signal() -> None:
     target = RowDecoder(Wanted(("t", "a"), 1.0))
     assert target.row(b'{"t": 20.5, "a": 1, "date": 5}') == ({"t": 20.5, "a": 1}, 5)
@@ -185,7 +194,7 @@ anything: Any = st.recursive(
     ),
     tagged=st.booleans(),
     time=st.sampled_from([None, "time", "a"]),
-    form=st.sampled_from([None, "%Y", "%G-%V-%u"]),
+    form=st.sampled_from([None, "%Y", "%G-%V-%u", "excel"]),
 )
 def test_any_message_is_a_row_or_refused(
     payloads: list[bytes], tagged: bool, time: str | None, form: str | None

@@ -90,6 +90,40 @@ def test_events_are_those_of_the_monitor(
     store.close()
 
 
+class Connected(MemorySource):
+    """Has a connection, and says so."""
+
+    status = "connected"  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_connection_and_what_comes_through_it_are_told_at_once(
+    gone: bool, model: NormalModel, rows: Rows, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Before anything is judged, and once."""
+    caplog.set_level("INFO", logger="causewatch.streaming")
+    told: list[int] = []  # lines after each row
+
+    class Counting(View):
+        def look(self, watch: Watch) -> None:
+            told.append(len(caplog.messages))
+
+    source = Connected(model.signals, rows[0][:60], rows[1][:60], most=1)
+    if gone:
+        source.missing = model.signals[:1]
+    store = MemoryStore()
+    Watch(monitor_of(model), source, store, views=[Counting()]).run()
+    store.close()
+    first, second = caplog.messages
+    assert first == "memory: connected."
+    if gone:
+        assert "1 of the 4 signals is not in memory: " in second
+        assert told[:21] == [1] * 19 + [2, 2]
+    else:
+        assert second == "memory gives all 4 signals of the model."
+        assert told[0] == 2
+
+
 class Killed(BaseException):
     """As sudden as a kill: nothing may rely on what comes after it."""
 

@@ -27,7 +27,9 @@ forget count their last 250 ticks; frozen ones have one window for all of normal
 
 
 class IsolationForest(Scored):
-    """scikit-learn's isolation forest over single ticks (extra ``baselines``); it names no cause.
+    """scikit-learn's isolation forest over single ticks (``causewatch[baselines]``).
+
+    It names no cause.
 
     A forest's score has no zero, and even perfectly normal ticks lie not far below the limit. So
     it is counted from its median on ``split.learn``: 0 is as usual, and what "80 % of the limit"
@@ -51,7 +53,7 @@ class IsolationForest(Scored):
 
 
 class HalfSpaceTrees(Scored):
-    """River's half-space trees over single ticks (extra ``baselines``); they name no cause.
+    """River's half-space trees over single ticks, of ``causewatch[baselines]``; they name no cause.
 
     They learn online, and are frozen after `fit`: a detector that goes on learning would learn the
     faults. Signals are scaled to lie between 0 and 1 on ``split.learn``, as the trees want; what

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.data.datasets.base import Recording
-from causewatch.data.table import NANOSECONDS, Clock, format_time
+from causewatch.data.table import EPOCH, NANOSECONDS, Clock, format_time
 from causewatch.evaluation.card import ReportCard, counted_rows
 from causewatch.evaluation.judging import JudgedAlarm
 from causewatch.evaluation.metrics import chance_ac_at_k, precision_recall_curve
@@ -130,7 +130,7 @@ def _long_marks(
 def _date(moment: int, clock: Clock, *, with_year: bool) -> str:
     if clock not in ("naive", "utc"):
         return format_time(moment, clock)
-    when = datetime.fromtimestamp(moment // NANOSECONDS, UTC)
+    when = EPOCH + timedelta(seconds=moment // NANOSECONDS)
     if with_year:
         return f"{when:%b %Y}"
     if when.hour or when.minute:

@@ -157,7 +157,7 @@ class Audit:
         try:
             with self._turn(until):
                 # Opened anew each time: actions are rare, and the file may have been moved away.
-                flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
+                flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
                 file = os.open(self._path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
                 try:
                     _append(file, data, until)

@@ -347,17 +347,21 @@ def _changing(path: Path) -> Iterator[str]:
     try:
         yield _read(path)[0]
     finally:
-        os.close(file)
+        if file is not None:
+            os.close(file)
 
 
-def _hold(path: Path) -> int:
+def _hold(path: Path) -> int | None:
+    """The file, open and locked; None on Windows, where an open file could not be replaced."""
+    try:
+        import fcntl
+    except ImportError:  # not a system of the Unix family
+        path.touch(0o600)
+        return None
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            with suppress(ImportError):  # not a system of the Unix family
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX)
             # Whoever held it before has put another file in its place.
             if os.path.samestat(os.fstat(file), path.stat()):
                 return file

@@ -98,6 +98,12 @@ class SyslogSink:
         if self._local and (self._scheme != "syslog" or not address.path):
             msg = f"{address.name!r} names no host; an address is like {self._scheme}://host."
             raise SettingError(msg)
+        if self._local and not hasattr(socket, "AF_UNIX"):
+            msg = (
+                f"{address.name!r} is a socket of the machine, which this system does not have;"
+                " give an address like syslog://host."
+            )
+            raise SettingError(msg)
         if not self._local and address.path:
             msg = f"{address.name!r} has a path; an address is like {self._scheme}://host:514."
             raise SettingError(msg)

@@ -189,7 +189,8 @@ class Channel:
         self._backoff.reset()
         self.sessions += 1
         self.unknown += len(missing)
-        log.info("%s: connected.", self._address.name)
+        if self.sessions > 1:
+            log.info("%s: connected again.", self._address.name)
         if missing:
             names = listing([tag.tag for tag in missing], 6)
             log.warning("%s does not have the tags %s.", self._address.name, names)

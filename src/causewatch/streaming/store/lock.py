@@ -14,6 +14,8 @@ from causewatch.streaming.store.sql import InUseError
 
 __all__ = ["lock_folder"]
 
+BEYOND = 1 << 20
+"""A place in the file behind everything that is written to it."""
 OWN = 0o600
 """Nobody but the owner may open the file: whoever may read it could hold the lock, too."""
 
@@ -51,8 +53,8 @@ def _open(folder: Path) -> int:
 
 def _holder(file: os.stat_result) -> str:
     """Which process holds the lock now, where the system tells; what is in the file may be old."""
-    place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
-    with suppress(OSError):
+    with suppress(OSError, AttributeError):  # Linux alone tells
+        place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
         for line in Path("/proc/locks").read_text().splitlines():
             if match := re.match(rf"\d+: FLOCK\s+ADVISORY\s+\w+\s+([1-9]\d*) {place} ", line):
                 return match[1]
@@ -67,9 +69,13 @@ def _try_lock(file: int) -> bool:
         except ImportError:  # not a system of the Unix family
             import msvcrt
 
+            # Windows lets nobody else read what is locked, so it is a byte that is never written.
+            os.lseek(file, BEYOND, os.SEEK_SET)
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
         else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
+    finally:
+        os.lseek(file, 0, os.SEEK_SET)
     return True
