@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from causewatch.data import Clock
+from causewatch.data.apart import ReadingStoppedError, stops_when
 from causewatch.data.table import NANOSECONDS
 from causewatch.errors import StreamError, listing
 from causewatch.monitor import Alarm, Monitor, Tick, too_little_judged
@@ -221,12 +222,17 @@ class Watch:
             alarms is answered until `stop` is set.
         """
         ended = False
-        self._begin()
+        with stops_when(lambda: self.stop):
+            self._begin()
         try:
             while not self.stop and not ended:
                 began = self._now()
                 dropped = self.counts.dropped_before
-                batch = self.source.poll(WAIT)
+                try:
+                    with stops_when(lambda: self.stop):
+                        batch = self.source.poll(WAIT)
+                except ReadingStoppedError:
+                    break
                 ended = self.source.ended
                 dropped = self.counts.dropped_before - dropped
                 if len(batch) or dropped:
