@@ -74,6 +74,7 @@ proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, b
 	$(BIN)/python -m benchmarks.proof.hostile
 	$(BIN)/python -m benchmarks.proof.tables
 	$(BIN)/python -m benchmarks.proof.memory
+	$(BIN)/python -m benchmarks.proof.blind
 	$(BIN)/python -m benchmarks.proof.viewers
 	$(BIN)/python -m benchmarks.proof.smooth
 
