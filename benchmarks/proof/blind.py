@@ -136,12 +136,14 @@ class Stage:
         self.feed = Feed(self.plant, send, form, int(time.time() * 1e9))
         self.service.feeding(True)
 
-    def mqtt(self) -> None:
-        """Rows as JSON by a broker."""
+    def mqtt(self, *, numbered: bool = False) -> None:
+        """Rows as JSON by a broker, `numbered` where it may lose some."""
+        self.numbered = numbered
         self.broker = self.stack.enter_context(
             mosquitto(new(self.folder / "broker"), BROKER, saves=True)
         )
-        address = f"mqtt://127.0.0.1:{self.broker.port}/{TOPIC}?session=blind&sequence=seq"
+        address = f"mqtt://127.0.0.1:{self.broker.port}/{TOPIC}?session=blind"
+        address += "&sequence=seq" if numbered else ""
         self.start(address)
         assert self.service.wait(self.service.up), self.service.log()
         client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id="plant")
@@ -168,9 +170,9 @@ class Stage:
     def message(self, when: int | str, row: Row, prefix: str = "") -> bytes:
         """A row as JSON."""
         names = (prefix + name for name in self.plant.signals)
-        return json.dumps(
-            {"time": when, "seq": self.rows, **dict(zip(names, row.round(5).tolist(), strict=True))}
-        ).encode()
+        number = {"seq": self.rows} if self.numbered else {}
+        values = dict(zip(names, row.round(5).tolist(), strict=True))
+        return json.dumps({"time": when, **number, **values}).encode()
 
     def as_line(self, when: int, row: Row) -> list[bytes]:
         """A row as a line of CSV."""
@@ -359,7 +361,7 @@ def database(stage: Stage) -> Outcome:
 
 def broker(stage: Stage) -> Outcome:
     """The broker is killed for ten seconds; afterwards the plant's clock is a day ahead."""
-    stage.mqtt()
+    stage.mqtt(numbered=True)
     stage.go(CALM)
     stage.service.trouble()
     stage.broker.kill()
