@@ -80,18 +80,20 @@ class Outcome:
     doubled_alarms: int
     still: float
     green: float
+    missed: int
     short: tuple[str, ...] = ()
 
     def cells(self) -> list[object]:
         """A line of the table."""
         first = sorted((after, how) for how, after in self.told.items())
         told = ", ".join(f"{how} {after:.1f} s" for after, how in first) or "–"
+        missed = f"; {self.missed} lost by the broker, counted" if self.missed else ""
         still, green = f"{self.still:.1f} s", f"{self.green:.1f} s"
         return [
             *(self.name, f"{self.sent:,}", f"{self.judged:,}", told),
             *(self.lost_rows, self.doubled_rows, self.lost_alarms, self.doubled_alarms),
             *(still, f"**{green}**" if self.green > BOUND else green),
-            "; ".join(self.short) or "as asked for",
+            "; ".join(self.short) or f"as asked for{missed}",
         ]
 
 
@@ -208,7 +210,10 @@ class Stage:
             doubled_alarms=sum(count - 1 for count in got.values() if count > 1),
             still=looks.still,
             green=looks.green,
+            missed=service.missed,
         )
+        judgeable -= service.missed  # rows that the broker lost, and the watch counted
+        whole = whole and not service.missed
         if whole:
             missing = feed.raised() ^ anomalies(service.history())
             found.lost_alarms += len(missing)

@@ -40,6 +40,7 @@ NAME = "watch"
 ABOUT_ROWS = ("not_judged", "silent", "missing", "stale", "wrong_rate")
 """Problems of alarms that tell that rows, or their values, do not come as they should."""
 TAKEN = "causewatch_rows_total"
+NO_ROWS = ("bad_lines", "not_json")
 PROBLEM = 'causewatch_problems_totalkind="{}"'
 
 Row = NDArray[np.float64]
@@ -154,7 +155,7 @@ class Service:
         ]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
-        self.came = self.judged = 0
+        self.came = self.judged = self.missed = 0
         self._judged_at = self._begun = time.monotonic()
         self._trouble: float | None = None
         self._feeding = False
@@ -237,11 +238,9 @@ class Service:
             if judged > self.judged:
                 self.judged, self._judged_at = judged, now
             if metrics:
-                bad, missed = (
-                    sum(metrics.get(PROBLEM.format(kind), 0.0) for kind in kinds)
-                    for kinds in (("bad_lines", "not_json"), ("lost_rows",))
-                )  # what could not be read is missed by its number, too
-                self.came = int(metrics.get(TAKEN, 0.0) + max(bad, missed))
+                self.missed = int(metrics.get(PROBLEM.format("lost_rows"), 0.0))
+                bad = sum(metrics.get(PROBLEM.format(kind), 0.0) for kind in NO_ROWS)
+                self.came = int(metrics.get(TAKEN, 0.0) + bad) + self.missed
             if self._feeding:
                 self.looks.still = max(self.looks.still, now - self._judged_at)
             if code == 200 and self._feeding:
