@@ -34,9 +34,9 @@ than the rows of a tick that is still open can make."""
 MOST = 1 / 2
 """The share is cut here, so that the watch sees again about as soon as it has gone blind."""
 
-PATIENCE, INTERVALS, WORTH = 20.0, 2, 3
+PATIENCE, INTERVALS, WORTH = 18.0, 1.8, 3
 """Seconds or ticks, whichever is longer, for which rows may come that make so many ticks' worth
-without one being judged. Three rows, one to a tick, come within two intervals."""
+without one being judged. Three rows, one to a tick, come within two intervals, more or less."""
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
