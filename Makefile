@@ -66,7 +66,7 @@ league-quick: $(VENV)/.dev ## the same on one small simulated recording
 results: $(VENV)/.bench ## the other tables of docs/results
 	$(BIN)/python -m benchmarks.results
 
-proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, brokers, damaged files, memory
+proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, brokers, damaged files, memory, trouble
 	$(BIN)/python -m benchmarks.accuracy.published_equality
 	$(BIN)/python -m benchmarks.speed.soak
 	$(BIN)/python -m benchmarks.proof.kills
@@ -74,6 +74,7 @@ proof: $(VENV)/.bench ## long proofs: the published method, rough rows, kills, b
 	$(BIN)/python -m benchmarks.proof.hostile
 	$(BIN)/python -m benchmarks.proof.tables
 	$(BIN)/python -m benchmarks.proof.memory
+	$(BIN)/python -m benchmarks.proof.blind
 	$(BIN)/python -m benchmarks.proof.viewers
 	$(BIN)/python -m benchmarks.proof.smooth
 

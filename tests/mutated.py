@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import io
+import json
 import random
 import zipfile
 from collections.abc import Callable, Mapping
@@ -93,3 +96,25 @@ def mutated(data: bytes, seed: int) -> bytes:
             to, origin, length = (chance.randrange(most) for most in (size, size, 40))
             found[to : to + length + 1] = found[origin : origin + length + 1]
     return bytes(found)
+
+
+def mutated_inside(data: bytes, seed: int) -> bytes:
+    """The same for what is packed in a gzip file or an archive, with all checksums put right."""
+    if data.startswith(b"\x1f\x8b"):
+        return gzip.compress(mutated(gzip.decompress(data), seed), mtime=0)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members.pop("header.json", b"null"))
+    which = random.Random(seed).choice(sorted(name for name in members if members[name]))
+    members[which] = mutated(members[which], seed)
+    if header is not None:  # of a model file
+        header["members"] = {
+            name: {"bytes": len(part), "sha256": hashlib.sha256(part).hexdigest()}
+            for name, part in members.items()
+        }
+        members = {"header.json": json.dumps(header).encode(), **members}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in members.items():
+            archive.writestr(name, part)
+    return buffer.getvalue()

@@ -44,6 +44,12 @@ def gzip_with_a_tail(task: Task) -> bytes:
     return gzip.compress(csv(good(task.rng))) + [bytes(100), b"garbage"][task.seed]
 
 
+@hostile(1, name="normal.csv")
+def header_that_goes_on(task: Task) -> bytes:
+    """A million separators after the header."""
+    return csv(good(task.rng)).replace(b"\n", b"," * 1_000_000 + b"\n", 1)
+
+
 # Parquet and spreadsheets
 
 

@@ -5,7 +5,8 @@ for more memory than there is. In a process of its own (`causewatch.data.apart_c
 use only so much, that costs nothing but the file.
 
 One process serves all files, each request complete in itself, and ends when it has had nothing to
-do for a while. What ends a process that has read other files before is tried in a fresh one.
+do for a while. A process that ends over a file may have been ended from outside, and one that does
+nothing for `PATIENCE` may have been stopped: it is killed, and the file tried in a fresh one, once.
 """
 
 from __future__ import annotations
@@ -13,34 +14,154 @@ from __future__ import annotations
 import atexit
 import io
 import json
+import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from causewatch.data.raw import file_name
 from causewatch.errors import shorten
 
-__all__ = ["NotReadableError", "ReadingProcess", "book_cells", "parquet_rows", "parquet_shape"]
+__all__ = [
+    "NotReadableError",
+    "ReadingProcess",
+    "ReadingStoppedError",
+    "book_cells",
+    "parquet_rows",
+    "parquet_shape",
+    "stops_when",
+]
+
+log = logging.getLogger(__name__)
 
 COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("apart_child.py")))
 MOST_BYTES = 2 << 30
 """Bytes of an answer; more are not taken into the memory of this process."""
+PATIENCE = 10.0
+"""Seconds in which the process has to work or to send something."""
+LOOK = 0.1
+"""Seconds between two looks if an answer is still wanted."""
+DYING = 1.0
+"""Seconds that a process which was killed may need to be gone."""
+PIECE = 1 << 20
+"""Bytes of an answer taken at once."""
+TOO_LONG = -signal.SIGXCPU if hasattr(signal, "SIGXCPU") else None
+"""How the process ends that has used all the processor time that a request may take."""
+BROKEN_OFF = "it is damaged, needs too much memory, or its reader was ended from outside"
 
 
 class NotReadableError(Exception):
     """A file cannot be read; the message says why, in a few words."""
 
 
-class ReadingProcess:
-    """Asks a process that it starts when there is something to ask."""
+class ReadingStoppedError(KeyboardInterrupt):
+    """Nobody wants the answer any more (`stops_when`)."""
 
-    def __init__(self) -> None:
+
+_unwanted: ContextVar[Callable[[], bool]] = ContextVar("unwanted", default=lambda: False)
+
+
+@contextmanager
+def stops_when(unwanted: Callable[[], bool]) -> Iterator[None]:
+    """Have what waits for a file here raise `ReadingStoppedError` as soon as `unwanted` says so."""
+    before = _unwanted.set(unwanted)
+    try:
+        yield
+    finally:
+        _unwanted.reset(before)
+
+
+class _StuckError(Exception):
+    """The process does nothing."""
+
+
+class _Exchange(threading.Thread):
+    """One request and its answer, with what has to wait for a process in a thread of its own.
+
+    Attributes
+    ----------
+    moved
+        When something came last, on the clock of `time.monotonic`.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], line: bytes) -> None:
+        super().__init__(name="reading apart", daemon=True)
+        self._process, self._line = process, line
+        self._answer = b""
+        self._error: Exception | None = None
+        self.moved = time.monotonic()
+
+    def run(self) -> None:
+        try:
+            self._answer = self._exchange()
+        except (OSError, ValueError, EOFError, NotReadableError) as error:
+            self._error = error
+
+    def _exchange(self) -> bytes:
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(self._line)
+        process.stdin.flush()
+        reply = b"\n"
+        while reply == b"\n":  # a sign of life
+            reply = process.stdout.readline()
+            self.moved = time.monotonic()
+        if not reply.endswith(b"\n"):
+            raise EOFError
+        answer = json.loads(reply)
+        if "reason" in answer:
+            raise NotReadableError(shorten(answer["reason"], 120))
+        size = answer["bytes"]
+        if size > MOST_BYTES:
+            process.kill()
+            msg = f"it would fill {size:,} bytes of memory"
+            raise NotReadableError(msg)
+        pieces = []
+        while size:
+            piece = process.stdout.read(min(size, PIECE))
+            if not piece:
+                raise EOFError
+            self.moved = time.monotonic()
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    def answer(self, patience: float) -> bytes:
+        """What came; raises `_StuckError` once nothing has come for so many seconds."""
+        self.start()
+        while self.is_alive():
+            self.join(LOOK)
+            if _unwanted.get()():
+                raise ReadingStoppedError
+            if self.is_alive() and time.monotonic() - self.moved > patience:
+                raise _StuckError
+        if self._error is not None:
+            raise self._error
+        return self._answer
+
+
+class ReadingProcess:
+    """Asks a process that it starts when there is something to ask.
+
+    Parameters
+    ----------
+    patience
+        Seconds in which it has to work or to send something.
+    """
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -48,25 +169,44 @@ class ReadingProcess:
         """What the process answers; raises `NotReadableError` if it cannot, or ends."""
         order = {"path": os.path.abspath(path), "do": what, **about}
         line = json.dumps(order).encode() + b"\n"
-        with self._lock:
+        with self._turn():
             try:
-                while True:
-                    fresh = self._process is None
-                    try:
-                        return self._exchange(self._process or self._start(), line)
-                    except (EOFError, BrokenPipeError) as error:
-                        self._end()
-                        if fresh:
-                            msg = (
-                                "reading it breaks off: it is damaged, needs too much memory, or"
-                                " its reader was ended from outside"
-                            )
-                            raise NotReadableError(msg) from error
+                return self._try(path, line)
             except NotReadableError:
                 raise
             except BaseException:
                 self._end()  # half an answer may still be on its way
                 raise
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait until nobody else asks."""
+        while not self._lock.acquire(timeout=LOOK):
+            if _unwanted.get()():
+                raise ReadingStoppedError
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _try(self, path: Path, line: bytes, again: bool = True) -> bytes:
+        """The answer; tries `again` in a fresh process where this one ends or does nothing."""
+        try:
+            return _Exchange(self._process or self._start(), line).answer(self._patience)
+        except _StuckError as error:
+            self._end()
+            why = f"does nothing for {self._patience:g} s"
+            if not again:
+                msg = f"its reader {why}, twice"
+                raise NotReadableError(msg) from error
+            text = "The process that reads %s %s; it was ended, and another one tries."
+            log.warning(text, file_name(path), why)
+        except (EOFError, OSError, ValueError) as error:
+            code = self._end()
+            if not again or code == TOO_LONG:
+                msg = f"reading it breaks off: {BROKEN_OFF}"
+                raise NotReadableError(msg) from error
+        return self._try(path, line, again=False)
 
     def close(self) -> None:
         """End the process without waiting for an answer; the next question starts another."""
@@ -82,33 +222,21 @@ class ReadingProcess:
         )
         return self._process
 
-    def _exchange(self, process: subprocess.Popen[bytes], line: bytes) -> bytes:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(line)
-        process.stdin.flush()
-        reply = process.stdout.readline()
-        if not reply.endswith(b"\n"):
-            raise EOFError
-        answer = json.loads(reply)
-        if "reason" in answer:
-            raise NotReadableError(shorten(answer["reason"], 120))
-        size = answer["bytes"]
-        if size > MOST_BYTES:
-            self._end()
-            msg = f"it would fill {size:,} bytes of memory"
-            raise NotReadableError(msg)
-        data = process.stdout.read(size)
-        if len(data) < size:
-            raise EOFError
-        return data
-
-    def _end(self) -> None:
+    def _end(self) -> int | None:
+        """End the process; gives how it ended, if it has."""
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            with suppress(BrokenPipeError):
-                process.communicate()  # closes the pipes, and waits
+        if process is None:
+            return None
+        process.kill()
+        try:
+            code = process.wait(DYING)
+        except subprocess.TimeoutExpired:  # it hangs in the system, and so does who reads from it
+            return None
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+        return code
 
 
 _process = ReadingProcess()

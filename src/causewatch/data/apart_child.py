@@ -1,8 +1,9 @@
 """The process that reads Parquet files and spreadsheets; see `causewatch.data.apart`.
 
-It is run by its path, and imports nothing of causewatch: so it starts at once. Each line on
-standard input is a request as JSON. The answer is a line of JSON with the number of bytes that
-follow, or the reason why there are none.
+It is run by its path, and imports nothing of causewatch, and libraries when they are needed: so it
+starts at once. Each line on standard input is a request as JSON. The answer is a line of JSON with
+the number of bytes that follow, or the reason why there are none. Before it, an empty line each
+second says that work is being done.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
-import polars as pl
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["main"]
 
@@ -27,6 +30,8 @@ SHARE = 0.5
 """Of the memory of the machine, what this process may use."""
 IDLE = 60.0
 """Seconds without a request after which it ends."""
+BEAT, WORK = 1.0, 0.001
+"""Seconds between two signs of life, and the processor time in between that counts as work."""
 BOOK_LEAST, BOOK_TIMES = 1 << 30, 32
 """Memory that a spreadsheet may need: bytes, and bytes for each of its own when unfolded."""
 FEW_CELLS = 4_000_000
@@ -35,6 +40,8 @@ FEW_CELLS = 4_000_000
 
 def parquet_shape(path: Path) -> bytes:
     """Column names and number of rows."""
+    import polars as pl
+
     scan = pl.scan_parquet(path, glob=False)
     names = scan.collect_schema().names()
     return json.dumps([names, int(scan.select(pl.len()).collect().item())]).encode()
@@ -42,6 +49,8 @@ def parquet_shape(path: Path) -> bytes:
 
 def parquet_rows(path: Path, columns: list[int], start: int, count: int) -> bytes:
     """Some rows of some columns."""
+    import polars as pl
+
     scan = pl.scan_parquet(path, glob=False)
     names = scan.collect_schema().names()
     rows = scan.select([names[column] for column in columns]).slice(start, count).collect()
@@ -91,10 +100,33 @@ def main() -> None:
         idle.cancel()
         if not line:
             return
-        answer, data = _answer(json.loads(line))
+        with _signs_of_life(wire):
+            answer, data = _answer(json.loads(line))
         wire.write(json.dumps(answer).encode() + b"\n")
         wire.write(data)
         wire.flush()
+
+
+@contextmanager
+def _signs_of_life(wire: IO[bytes]) -> Iterator[None]:
+    """Send an empty line each second in which something is done."""
+    done = threading.Event()
+
+    def beat() -> None:
+        used = time.process_time()
+        while not done.wait(BEAT):
+            before, used = used, time.process_time()
+            if used - before > WORK:
+                wire.write(b"\n")
+                wire.flush()
+
+    beats = threading.Thread(target=beat, daemon=True)
+    beats.start()
+    try:
+        yield
+    finally:
+        done.set()
+        beats.join()
 
 
 def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from causewatch.data.cells import MISSING, WORDS
+from causewatch.data.raw import check_columns
 from causewatch.data.times import detect_format
 from causewatch.data.writing import Writing
 from causewatch.errors import SettingError, TableError
@@ -24,6 +25,8 @@ SEPARATORS = ("\t", ";", "|", ",")
 SPELLED = {"tab": "\t", "\\t": "\t", "space": BLANKS, "blank": BLANKS}
 SAMPLE = 200
 MOST_TITLES = 20
+LOOKED = 100
+"""Cells of a row by which it is a header, or not."""
 
 _POINT = re.compile(r"^\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*$")
 _COMMA = re.compile(r"^\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*$")
@@ -92,14 +95,15 @@ def detect_dialect(
         raise TableError(message)
     mark = separator or _usual_separator(lines, usual) or _detect_separator(lines)
     rows = [split(line, mark, source) for line in lines]
+    check_columns(_usual_cells(rows), source)
     layout = find_header(rows)
     data = rows[layout.skip :]
     if decimal is None:
         decimal = "." if mark == "," else _detect_decimal(data, usual)
-    cells = Counter(len(row) for row in data).most_common(1)[0][0] if data else len(layout.names)
+    cells = _usual_cells(data) if data else len(layout.names)
     names = layout.names
-    while len(names) > cells and not names[-1].strip():
-        names = names[:-1]
+    named = max((place for place, name in enumerate(names) if name.strip()), default=-1)
+    names = names[: max(cells, named + 1)]
     if not any(cell.strip() for row in data for cell in row[len(names) :]):
         names = (*names, *[""] * (cells - len(names)))
     return Dialect(mark, decimal, layout.skip, names, layout.has_header, cells)
@@ -123,18 +127,23 @@ def find_header(rows: Sequence[Sequence[str]]) -> Layout:
     A first row of numbers, times and missing values only is data.
     """
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    usual = min(Counter(len(row) for row in rows).most_common(1)[0][0], max(filled))
+    usual = min(_usual_cells(rows), max(filled))
     skip = 0
     while (
         skip < min(MOST_TITLES, len(rows) - 2)
         and filled[skip] <= usual / 2
-        and not any(_is_value(cell) for cell in rows[skip] if cell.strip())
+        and not any(_is_value(cell) for cell in rows[skip][:LOOKED] if cell.strip())
     ):
         skip += 1
     first = rows[skip]
-    if filled[skip] and all(_is_value(cell) for cell in first):
+    if filled[skip] and all(_is_value(cell) for cell in first[:LOOKED]):
         return Layout(skip, tuple(f"x{i}" for i in range(len(first))), has_header=False)
     return Layout(skip + 1, tuple(first), has_header=True)
+
+
+def _usual_cells(rows: Sequence[Sequence[str]]) -> int:
+    """How many cells most rows have."""
+    return Counter(len(row) for row in rows).most_common(1)[0][0]
 
 
 def _is_value(cell: str) -> bool:

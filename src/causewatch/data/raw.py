@@ -17,6 +17,7 @@ from causewatch.errors import HIDDEN, TableError, listing, shorten
 __all__ = [
     "RawTable",
     "block_rows",
+    "check_columns",
     "check_name",
     "clean_name",
     "clean_names",
@@ -95,14 +96,19 @@ def clean_name(name: str) -> str:
     return " ".join(name.split())
 
 
-def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, ...]:
-    """Column names without surrounding blanks, made unique and never empty."""
-    if len(names) > MOST_COLUMNS:
+def check_columns(count: int, source: str) -> None:
+    """Raise if a table has more columns than can be read."""
+    if count > MOST_COLUMNS:
         message = (
-            f"{source} has {len(names):,} columns, at most {MOST_COLUMNS:,} can be read; perhaps "
-            "rows and columns are exchanged."
+            f"{source} has {count:,} columns, at most {MOST_COLUMNS:,} can be read; perhaps rows "
+            "and columns are exchanged."
         )
         raise TableError(message)
+
+
+def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, ...]:
+    """Column names without surrounding blanks, made unique and never empty."""
+    check_columns(len(names), source)
     taken: dict[str, int] = {}  # names, and the last number given to each
     found: list[str] = []
     repeated: list[str] = []

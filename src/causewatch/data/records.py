@@ -8,7 +8,7 @@ import hashlib
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -22,6 +22,7 @@ from causewatch.errors import TableError
 __all__ = [
     "GARBAGE",
     "BlockReader",
+    "Unpacked",
     "collapse_blanks",
     "count_cells",
     "record_ends",
@@ -66,25 +67,44 @@ class _Hashing(io.RawIOBase):
         return len(data)
 
 
-class _Unpacked:
-    """The content of a gzip file, as long as it is in proportion to the file."""
+class Unpacked:
+    """The content of a gzip file, as long as it is in proportion to the file.
 
-    def __init__(self, stream: gzip.GzipFile, packed: _Hashing, name: str) -> None:
-        self._stream = stream
-        self._packed = packed
+    Parameters
+    ----------
+    packed
+        The file.
+    place
+        Says how many bytes of it have been read.
+    name
+        What messages call it.
+    """
+
+    def __init__(self, packed: IO[bytes], place: Callable[[], int], name: str) -> None:
+        self._stream = gzip.GzipFile(fileobj=packed)
+        self._place = place
         self._name = name
         self._size = 0
 
     def read(self, size: int, /) -> bytes:
-        data = self._stream.read(size)
+        """Some bytes, at the end none; raises `TableError` for what is damaged or unfolds so."""
+        try:
+            data = self._stream.read(size)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            message = f"{self._name} is damaged ({error}); it cannot be decompressed to its end."
+            raise TableError(message) from error
         self._size += len(data)
-        if self._size > UNCHECKED and self._size > MOST_RATIO * self._packed.size:
+        if self._size > UNCHECKED and self._size > MOST_RATIO * self._place():
             message = (
                 f"{self._name} unfolds to more than {MOST_RATIO} times its size, which no "
                 "recording does; unpack it first if it is one."
             )
             raise TableError(message)
         return data
+
+    def close(self) -> None:
+        """No more is wanted; the file stays open."""
+        self._stream.close()
 
 
 class BlockReader:
@@ -120,12 +140,9 @@ class BlockReader:
             compressed = raw.peek(2)[:2] == b"\x1f\x8b"
             stream: _Readable = raw
             if compressed:
-                stream = _Unpacked(gzip.GzipFile(fileobj=raw), hashing, name)
+                stream = Unpacked(raw, lambda: hashing.size, name)
             try:
                 yield from self._records(stream)
-            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                message = f"{name} is damaged ({error}); it cannot be decompressed to its end."
-                raise TableError(message) from error
             except UnicodeDecodeError as error:
                 message = f"{name} looks like UTF-16 but does not decode; save it as UTF-8."
                 raise TableError(message) from error

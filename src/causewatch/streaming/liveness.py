@@ -6,9 +6,11 @@ dropped or as long as no tick is judged. The share of rows of no use is averaged
 come; it sees again once a tick is judged and the share is below `SEEING`.
 
 Rows are the clock of this rule, not the wall: the same rows lead to the same decisions, however
-fast they come, and where none come it says nothing (that is `causewatch.streaming.silence`). Ticks
-that cannot have a score yet (the first ones of a stretch), or in which no signal has a value (each
-of them is reported as missing), count neither way. See ``docs/watching-rules.md``.
+fast they come, and where none come it says nothing (that is `causewatch.streaming.silence`). Where
+rows are so slow that this takes long, the wall counts as well: rows that make `WORTH` ticks have
+come for `Liveness.patience` and none was judged. Ticks that cannot have a score yet (the first ones
+of a stretch), or in which no signal has a value (each of them is reported as missing), count
+neither way; of the latter probes are told. See ``docs/watching-rules.md``.
 """
 
 from __future__ import annotations
@@ -32,6 +34,10 @@ than the rows of a tick that is still open can make."""
 MOST = 1 / 2
 """The share is cut here, so that the watch sees again about as soon as it has gone blind."""
 
+PATIENCE, INTERVALS, WORTH = 18.0, 1.8, 3
+"""Seconds or ticks, whichever is longer, for which rows may come that make so many ticks' worth
+without one being judged. Three rows, one to a tick, come within two intervals, more or less."""
+
 REASONS: Mapping[str, str] = MappingProxyType(
     {
         "bad_lines": "{} are lines that cannot be read, such as those with another number of cells",
@@ -46,8 +52,26 @@ REASONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Why rows are not judged, by the kind of problem, with how many rows it concerns."""
-SLOW = "their clock hardly moves, so that no tick is ever complete"
+SLOW = "their clock hardly moves or was set back, so that no tick is complete"
 UNSCORED = "ticks are complete but have no score, as too many signals or earlier ticks are missing"
+
+
+class _Spell:
+    """Rows that came since something was last right, and since when."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.since = 0.0
+
+    def add(self, rows: int, since: float) -> None:
+        """Some more."""
+        if not self.rows:
+            self.since = since
+        self.rows += rows
+
+    def end(self) -> None:
+        """All is right."""
+        self.rows = 0
 
 
 class Liveness:
@@ -59,6 +83,8 @@ class Liveness:
         Rows that make a tick.
     warm_up
         Ticks at the beginning of a stretch that cannot have a score.
+    every
+        Seconds between two ticks.
     blind
         Whether the watch was blind when an earlier run ended.
     now
@@ -68,6 +94,8 @@ class Liveness:
     ----------
     blind
         Whether rows come and are not judged.
+    patience
+        Seconds for which rows may come and nothing be judged.
     rows, judged
         Rows that came in this run, and those of them that ended in a judged tick.
     """
@@ -76,11 +104,13 @@ class Liveness:
         self,
         rows_per_tick: float,
         warm_up: int,
+        every: float = 0.0,
         *,
         blind: bool = False,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._over = max(ROWS, TICKS * rows_per_tick)
+        self._worth = WORTH * rows_per_tick
         self._warm_up = warm_up
         self._now = now
         self._useless = MOST if blind else 0.0  # share, as far as the use of rows is known
@@ -88,7 +118,9 @@ class Liveness:
         self._unscored = 0  # ticks in a row without a score
         self._dropped = 0
         self._judged_at: float | None = None
+        self._unjudged, self._valueless = _Spell(), _Spell()
         self.blind = blind
+        self.patience = max(PATIENCE, INTERVALS * every)
         self.rows = self.judged = 0
         self._well: tuple[int, Mapping[str, int]] = (0, {})  # rows and problems when all was well
 
@@ -102,7 +134,21 @@ class Liveness:
         """Seconds since the last judged tick; None if there was none in this run."""
         return None if self._judged_at is None else self._now() - self._judged_at
 
-    def came(self, rows: int, dropped: int, problems: Callable[[], Mapping[str, int]]) -> None:
+    @property
+    def empty(self) -> bool:
+        """Whether rows have come for too long in which no signal has a value."""
+        return self._is_too_long(self._valueless)
+
+    def _is_too_long(self, spell: _Spell) -> bool:
+        return spell.rows >= self._worth and self._now() - spell.since >= self.patience
+
+    def came(
+        self,
+        rows: int,
+        dropped: int,
+        problems: Callable[[], Mapping[str, int]],
+        lasted: float = 0.0,
+    ) -> None:
         """Rows came; whether they are judged is not known yet.
 
         Parameters
@@ -113,21 +159,32 @@ class Liveness:
             How many rows were dropped so far.
         problems
             Says what was wrong with rows so far, by kind.
+        lasted
+            Seconds for which they have been coming.
         """
         lost, self._dropped = max(0, dropped - self._dropped), dropped
         self.rows += rows
         self._open = max(0, self._open + rows - lost)
         self._count(lost, useless=True)
+        self._unjudged.add(rows, self._now() - lasted)
         share = self.useless
-        if share >= BLIND:
+        if share >= BLIND or self._is_too_long(self._unjudged):
             self.blind = True
-        elif share < SEEING and not self.blind and self.rows - self._well[0] >= self._over / 4:
-            self._well = (self.rows, dict(problems()))
+        elif share < SEEING and not self.blind and self._unjudged.rows == rows:
+            # These are the first ones since a tick was judged.
+            if self.rows - self._well[0] >= self._over / 4:
+                self._well = (self.rows, dict(problems()))
 
     def tick(self, judged: bool, empty: bool = False) -> None:
         """A tick is complete: judged or not, or `empty` of values."""
         rows, self._open = self._open, 0
+        if empty:
+            self._valueless.add(rows, self._now())
+        elif judged:
+            self._valueless.end()
         self._unscored = 0 if judged or empty else self._unscored + 1
+        if self._unscored <= self._warm_up:
+            self._unjudged.end()
         if judged:
             self._judged_at = self._now()
             self.judged += rows
@@ -148,7 +205,7 @@ class Liveness:
         kinds = (*REASONS, *NO_ROWS)
         worse = {kind: problems.get(kind, 0) - before.get(kind, 0) for kind in kinds}
         worst = max(worse, key=lambda kind: worse[kind])
-        count = self.rows - rows
+        count = max(self.rows - rows, worse[worst])  # what made no row may not have counted as one
         if 4 * worse[worst] >= count:
             other = f"{{}} cannot be used ({worst.replace('_', ' ')})"
             why = REASONS.get(worst, other).format(f"{worse[worst]:,} of the last {count:,}")

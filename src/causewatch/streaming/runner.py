@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from causewatch.data import Clock
+from causewatch.data.apart import ReadingStoppedError, stops_when
 from causewatch.data.table import NANOSECONDS
 from causewatch.errors import StreamError, listing
 from causewatch.monitor import Alarm, Monitor, Tick, too_little_judged
@@ -135,6 +136,7 @@ class Watch:
         self.liveness = Liveness(
             monitor.model.preprocessing.every / monitor.model.interval,
             monitor.model.preprocessing.max_lag + 1,
+            monitor.model.preprocessing.every,
             blind=before is not None and before.state == "not_judged",
             now=now,
         )
@@ -222,20 +224,27 @@ class Watch:
             alarms is answered until `stop` is set.
         """
         ended = False
-        self._begin()
+        with stops_when(lambda: self.stop):
+            self._begin()
         try:
             while not self.stop and not ended:
                 began = self._now()
                 dropped = self.counts.dropped_before
-                batch = self.source.poll(WAIT)
+                try:
+                    with stops_when(lambda: self.stop):
+                        batch = self.source.poll(WAIT)
+                except ReadingStoppedError:
+                    break
                 ended = self.source.ended
                 self._say_that_it_is_connected()
                 dropped = self.counts.dropped_before - dropped
                 if len(batch) or dropped:
                     self._silence.heard()
                     self._left_out, self._no_rows = self.counts.left_out, False
-                elif self._silence.waited(self._now() - began) and not ended:
-                    self._say_that_it_is_silent()
+                else:
+                    silent = self._silence.waited(self._now() - began)
+                    if not ended:
+                        self._no_row_comes(silent)
                 self._take(batch, dropped)
             if ended and not self._keep:
                 # With a state the source may be gone on with later, and the open tick with it.
@@ -365,14 +374,16 @@ class Watch:
         for view in self.views:
             view.look(self)
 
-    def _say_that_it_is_silent(self) -> None:
-        """No rows come, though some should: an alarm, if there is none about it yet."""
-        messages, self._left_out = self.counts.left_out - self._left_out, self.counts.left_out
-        if messages:
-            self.counts.made_no_row(messages)
-            self._came(messages)
-            self._no_rows = self.liveness.blind
-        if self._no_rows:  # it is not silent: messages came, and the alarm says what about them
+    def _no_row_comes(self, silent: bool) -> None:
+        """Say so if that has lasted too long: of messages that make none, else of the silence."""
+        lasted = self._silence.lasted
+        if silent or lasted >= self.liveness.patience:
+            messages, self._left_out = self.counts.left_out - self._left_out, self.counts.left_out
+            if messages:
+                self.counts.made_no_row(messages)
+                self._came(messages, lasted)
+                self._no_rows = self.liveness.blind
+        if not silent or self._no_rows:  # the alarm says what about the messages
             return
         if self.last is None and self._time == 0:  # never a row: what would its time be now?
             self._time = _clock_time(self._wall(), self.monitor.clock)
@@ -380,10 +391,10 @@ class Watch:
         for event, alarm in self.monitor.silent(detail, self._time, self._silence.lasted):
             self._note(event, alarm)
 
-    def _came(self, rows: int) -> None:
-        """Rows have come; say so if they are not judged."""
+    def _came(self, rows: int, lasted: float = 0.0) -> None:
+        """Rows have come, for so many seconds; say so if they are not judged."""
         blind = self.liveness.blind
-        self.liveness.came(rows, self.counts.dropped, lambda: self.counts.problems)
+        self.liveness.came(rows, self.counts.dropped, lambda: self.counts.problems, lasted)
         if self.liveness.blind and not blind:
             log.warning("%s", self._say_that_rows_are_not_judged())
 

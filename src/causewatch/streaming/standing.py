@@ -57,7 +57,6 @@ class Standing:
         """
         clock = self._monitor.clock
         time = None if last is None else last.time
-        stream = self._monitor.health.get(STREAM)
         return Status(
             watch=self._name,
             time=None if time is None else format_time(time, clock),
@@ -70,11 +69,20 @@ class Standing:
             signals={} if last is None or last.score is None else dict(last.signals),
             problems=self._counts.problems,
             source=trouble or "; ".join(filter(None, (self._source.status, away))),
-            blind=trouble or (stream.detail if stream and stream.state == "not_judged" else ""),
+            blind=trouble or self._blind(),
             came=self._liveness.rows,
             judged=self._liveness.judged,
             judged_age=self._liveness.age,
         )
+
+    def _blind(self) -> str:
+        """Why rows come and are not judged, while that is so."""
+        stream = self._monitor.health.get(STREAM)
+        if stream is not None and stream.state == "not_judged":
+            return stream.detail
+        if self._liveness.empty:
+            return f"Rows come from {self._source.name} and are not judged: no signal has a value."
+        return ""
 
     def _lag(self, time: int | None) -> float | None:
         """How far a tick is behind the clock, in seconds; None where that says nothing."""

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import sys
 import threading
 
 import polars as pl
 import pytest
 
 from causewatch.data import apart, open_table, read_table
-from causewatch.data.apart import NotReadableError, ReadingProcess
+from causewatch.data.apart import (
+    NotReadableError,
+    ReadingProcess,
+    ReadingStoppedError,
+    stops_when,
+)
 from causewatch.errors import CausewatchError, TableError
 from mutated import GOOD, forged_book, mutated, table
 
 FILES = 200
 CRASHES = {"parquet": (609, 920, 1528, 1776, 22445), "xlsx": (), "csv": ()}
 """Further ones that make the reader panic, or hold times of no year."""
+
+
+IDLE = (sys.executable, "-c", "import sys; sys.stdin.read()")
+"""A process that takes requests and does nothing."""
+needs_signals = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs SIGSTOP")
 
 
 @pytest.fixture
@@ -72,6 +85,65 @@ def test_a_process_that_is_gone_is_replaced_without_a_word(process, write):
     process._process.kill()
     process._process.wait()
     assert process.ask(path, "parquet_shape") == first
+
+
+@needs_signals
+def test_a_process_that_is_stopped_is_replaced_and_told_of(write, caplog):
+    path, process = write(GOOD["parquet"], "good.parquet"), ReadingProcess(patience=3.0)
+    first = process.ask(path, "parquet_shape")
+    stopped = process._process
+    os.kill(stopped.pid, signal.SIGSTOP)
+    assert process.ask(path, "parquet_shape") == first
+    assert "good.parquet does nothing for 3 s; it was ended" in caplog.text
+    assert stopped.wait() == -signal.SIGKILL
+    process.close()
+
+
+def test_a_file_over_which_nothing_is_done_is_refused(process, write, monkeypatch):
+    monkeypatch.setattr(apart, "COMMAND", IDLE)
+    process._patience = 0.2
+    with pytest.raises(NotReadableError, match=r"its reader does nothing for 0.2 s, twice"):
+        process.ask(write(GOOD["parquet"], "good.parquet"), "parquet_shape")
+
+
+@needs_signals
+def test_a_fresh_process_that_is_killed_is_not_the_fault_of_the_file(
+    process, write, tmp_path, monkeypatch
+):
+    path, before = write(GOOD["parquet"], "good.parquet"), tmp_path / "before"
+    *_, child = apart.COMMAND
+    once = (
+        "import os, runpy, signal, sys\n"
+        "if os.path.exists(sys.argv[1]): runpy.run_path(sys.argv[2], run_name='__main__')\n"
+        "else: open(sys.argv[1], 'w').close(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    monkeypatch.setattr(apart, "COMMAND", (sys.executable, "-c", once, str(before), child))
+    assert b"switch" in process.ask(path, "parquet_shape")
+    assert before.exists()
+
+
+def test_work_is_a_sign_of_life(process, write, monkeypatch):
+    work = (
+        "import sys, time\n"
+        "sys.path.insert(0, sys.argv[1]); import apart_child as child\n"
+        "child.BEAT = 0.1\n"
+        "def long(path):\n"
+        "    while time.process_time() < 3: pass\n"
+        "    return b'done'\n"
+        "child.ANSWERS = {'work': long}; child.main()"
+    )
+    folder = os.path.dirname(apart.COMMAND[-1])
+    monkeypatch.setattr(apart, "COMMAND", (sys.executable, "-c", work, folder))
+    process._patience = 1.5
+    assert process.ask(write(b"", "any"), "work") == b"done"
+
+
+def test_nobody_waits_for_what_is_not_wanted_any_more(process, write, monkeypatch):
+    monkeypatch.setattr(apart, "COMMAND", IDLE)
+    path = write(GOOD["parquet"], "good.parquet")
+    with stops_when(lambda: process._process is not None), pytest.raises(ReadingStoppedError):
+        process.ask(path, "parquet_shape")
+    assert process._process is None
 
 
 def test_threads_take_turns(process, write):

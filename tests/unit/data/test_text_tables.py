@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from causewatch.data import open_table, read_table, text
+from causewatch.data.dialect import LOOKED, find_header
 from causewatch.errors import SettingError, TableError, UnknownNameError
 from causewatch.streaming.source import Wanted
 from causewatch.streaming.sources.files import open_file_source
@@ -338,3 +339,18 @@ def test_memory_does_not_grow_with_the_file(write, monkeypatch):
     sizes = [len(chunk) for chunk in open_table(path).chunks()]
     assert sum(sizes) == 5000
     assert max(sizes) <= 1000
+
+
+def test_few_cells_of_a_title_tell_what_it_is(monkeypatch):
+    looked = []
+
+    def counting(cells, *args):
+        looked.append(cells)
+        return None, None
+
+    monkeypatch.setattr("causewatch.data.dialect.detect_format", counting)
+    title = [f"x{k} y" for k in range(4_000)]
+    names = ["time", *(f"c{k}" for k in range(9_999))]
+    layout = find_header([title, names, ["1"] * 10_000, ["2"] * 10_000])
+    assert (layout.skip, layout.names) == (2, tuple(names))
+    assert len(looked) <= 2 * LOOKED

@@ -184,6 +184,18 @@ def test_parquet_is_tried_again_until_it_is_complete(tmp_path, opened):
     assert source.problems == {"bad_files": 1}
 
 
+def test_a_gzip_file_that_unfolds_beyond_reason_is_set_aside(tmp_path, opened, monkeypatch):
+    monkeypatch.setattr("causewatch.data.records.UNCHECKED", 1 << 20)
+    bomb = gzip.compress(text(0, 50).encode() + bytes(50 << 20))
+    (tmp_path / "1.csv.gz").write_bytes(bomb)
+    source = opened()
+    assert drained(source) == []
+    assert "cannot be read yet" in source.status
+    (tmp_path / "2.csv").write_text(text(60, 70))
+    assert drained(source)[-10:] == expected(60, 70)
+    assert source.problems.get("bad_files", 0) + source.problems.get("damaged", 0) == 1
+
+
 def test_compressed_files_and_lists_are_read_when_they_are_complete(tmp_path, opened):
     data = gzip.compress(text(0, 50).encode())
     (tmp_path / "1.gz").write_bytes(data[:-30])

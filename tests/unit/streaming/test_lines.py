@@ -90,6 +90,29 @@ def test_a_line_that_never_ends_is_thrown_away():
     assert lines.taken == 2 + 3 * len(big) + 2 + 2 + 1
 
 
+def test_a_line_without_end_counts_for_as_long_as_it_goes_on():
+    piece = b"x" * (LONGEST_LINE // 4 + 1)
+    lines = Lines(Pieces(*[piece] * 40))
+    drained(lines)
+    assert lines.too_long == 10
+
+
+def test_a_gzip_file_that_unfolds_beyond_reason_is_given_up(tmp_path, caplog):
+    path, zeros = tmp_path / "bomb.csv.gz", bytes(1 << 20)
+    with gzip.open(path, "wb") as packed:
+        packed.write(b"time,a\n")
+        for _ in range(100):
+            packed.write(zeros)
+    source = FileText(path)
+    lines = Lines(source)
+    drained(lines)
+    assert lines.ended
+    assert source.damaged == 1
+    assert "unfolds to more than 500 times its size" in caplog.text
+    assert source.at < 20 << 20
+    source.close()
+
+
 def test_not_all_lines_come_at_once():
     lines = Lines(Pieces(b"a\n" * (2 * MOST_LINES + 1) + b"b"))
     assert lines.read() == b"a\n" * MOST_LINES

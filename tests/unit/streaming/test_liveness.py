@@ -404,3 +404,71 @@ def test_messages_that_make_no_row(model: NormalModel, kind: str, why: str) -> N
     assert why in events[0]["headline"]
     problem = "not_judged" if why else "silent"
     assert about_rows(events) == [("raised", problem), ("cleared", problem)]
+
+
+def test_messages_that_make_no_row_are_told_of_before_silence_would_be(model: NormalModel) -> None:
+    clock, store = FakeClock(), MemoryStore()
+    source = Foreign(model, clock, "not_json", 58)
+    monitor = Monitor(model, describe=describe)
+    Watch(monitor, source, store, silence=Silence(60.0), now=clock).run()
+    events = list(store.events())
+    store.close()
+    assert about_rows(events) == [("raised", "not_judged"), ("cleared", "not_judged")]
+
+
+# Slow plants
+
+
+class Paced(MemorySource):
+    """Gives a row now and then."""
+
+    def __init__(self, model: NormalModel, clock: FakeClock, pace: float, *rows: Any) -> None:
+        super().__init__(model.signals, *rows, most=1)
+        self.clock_now, self.pace = clock, pace
+
+    def poll(self, wait: float) -> Any:
+        self.clock_now.sleep(self.pace)
+        return super().poll(0.0)
+
+
+def paced(
+    model: NormalModel, pace: float, seconds: Sequence[float], values: Any
+) -> tuple[list[tuple[str, str]], str]:
+    """What was told about the rows, and why the probe says that nothing is judged."""
+    rows = [dict(zip("abcd", row, strict=True)) for row in values.tolist()]
+    times = [START + timedelta(seconds=second) for second in seconds]
+    clock, store = FakeClock(), MemoryStore()
+    source = Paced(model, clock, pace, rows, times)
+    watch = Watch(Monitor(model, describe=describe), source, store, now=clock)
+    watch.run()
+    events = about_rows([event for event in store.events() if event["kind"] == "health"])
+    store.close()
+    return events, watch.status().blind
+
+
+def test_a_slow_plant_need_not_wait_for_many_rows(
+    model: NormalModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    still = STEADY[:100] + [99.0] * 8  # three ticks' worth, and the one that is open
+    assert paced(model, 0.5, still, normal(108)) == ([], "")
+    assert paced(model, 10.0, still, normal(108))[0] == [("raised", "not_judged")]
+    assert "6 of the last 16 have the time of the row before" in caplog.text
+    assert paced(model, 10.0, STEADY[:100], normal(100)) == ([], "")
+
+
+def test_probes_are_told_when_no_signal_has_a_value(model: NormalModel) -> None:
+    values = normal(160)
+    values[100:] = np.nan
+    events, blind = paced(model, 1.0, STEADY[:160], values)
+    assert events == []  # each signal is reported as missing
+    assert blind == "Rows come from memory and are not judged: no signal has a value."
+    assert paced(model, 1.0, STEADY[:115], values[:115])[1] == ""
+    values[130:] = normal(160)[130:]
+    assert paced(model, 1.0, STEADY[:160], values)[1] == ""
+
+
+def test_a_reason_is_never_more_than_there_was() -> None:
+    liveness = Liveness(1.0, 3)
+    liveness.came(15, 0, nothing_wrong)
+    text = liveness.sentence("plant", {"not_json": 60}, 0.0)
+    assert "60 of the last 60 cannot be used (not json)" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import random
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import causewatch as cw
+from causewatch.data import apart
 from causewatch.errors import StreamError
 from causewatch.explain.described import describe
 from causewatch.model import NormalModel
@@ -605,3 +607,25 @@ def test_scores_that_could_not_be_written_are_in_the_state(
     assert saved is not None
     assert saved.unwritten == ""
     store.close()
+
+
+def test_a_watch_that_is_to_end_does_not_wait_for_a_file(
+    model: NormalModel, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apart, "COMMAND", (sys.executable, "-c", "input()"))
+    process = apart.ReadingProcess(patience=600.0)
+
+    class Stuck(MemorySource):
+        def poll(self, wait: float) -> Batch:
+            if self.position()["rows"] < 100:
+                return super().poll(wait)
+            watch.stop = True  # as a signal handler does
+            process.ask(Path("any"), "parquet_shape")
+            raise AssertionError
+
+    store = MemoryStore()
+    watch = Watch(monitor_of(model), Stuck(model.signals, *rows, most=100), store, keep=True)
+    assert not watch.run()
+    saved = store.load()
+    assert saved is not None
+    assert saved.source["position"] == {"rows": 100}

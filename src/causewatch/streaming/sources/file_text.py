@@ -6,17 +6,15 @@ Whatever a file is written in, its text is UTF-8, and places in it are counted i
 from __future__ import annotations
 
 import codecs
-import gzip
 import hashlib
 import os
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from causewatch.data.files import unreadable
 from causewatch.data.raw import file_name
-from causewatch.errors import TableError
+from causewatch.data.records import Unpacked
 from causewatch.streaming.sources.lines import BLOCK
 
 __all__ = ["Text"]
@@ -52,7 +50,7 @@ class Text:
             self._raw = path.open("rb", buffering=0)
         except OSError as error:
             raise unreadable(file_name(path), error) from error
-        self._file: IO[bytes] = self._raw
+        self._file: IO[bytes] | Unpacked = self._raw
         self.inode = os.fstat(self._raw.fileno()).st_ino
         try:
             self.rewind()
@@ -67,9 +65,9 @@ class Text:
         self._raw.seek(0)
         self._file, packed = self._raw, first.startswith(b"\x1f\x8b")
         if packed:
-            self._file = gzip.GzipFile(fileobj=self._raw)  # type: ignore[assignment]
-            first = self._bytes(HEAD)
-            self._file.seek(0)
+            first = self._unpacked().read(HEAD)
+            self._raw.seek(0)
+            self._file = self._unpacked()
         wide = _wide(first)
         self._decoder = None if wide is None else codecs.getincrementaldecoder(wide)("replace")
         # Macs of old end lines with a carriage return alone.
@@ -89,11 +87,11 @@ class Text:
 
     def _more(self, size: int) -> bytes:
         """Text that was not read so far."""
-        data = self._bytes(size)
+        data = self._file.read(size)
         if self._decoder is not None:
             text = self._decoder.decode(data)
             while data and not text:  # half a sign, for example
-                data = self._bytes(size)
+                data = self._file.read(size)
                 text = self._decoder.decode(data)
             data = text.encode("utf-8", "replace")
         if self._returns:
@@ -103,13 +101,8 @@ class Text:
         self._end += len(data)
         return data
 
-    def _bytes(self, size: int) -> bytes:
-        try:
-            return self._file.read(size)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            name = file_name(self.path)
-            msg = f"{name} is damaged ({error}); it cannot be decompressed to its end."
-            raise TableError(msg) from error
+    def _unpacked(self) -> Unpacked:
+        return Unpacked(self._raw, self._raw.tell, file_name(self.path))
 
     def skip(self, size: int) -> bool:
         """Go on after `size` bytes of text; False if there are not as many."""

@@ -9,12 +9,10 @@ again only once it has changed, also by later runs.
 
 from __future__ import annotations
 
-import gzip
 import logging
 import os
 import time
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,6 +21,7 @@ from typing import Any, cast
 
 from causewatch.data import Clock, open_table
 from causewatch.data.raw import file_name
+from causewatch.data.records import Unpacked
 from causewatch.errors import CausewatchError, SettingError, TableError
 from causewatch.streaming.source import Batch, Guarantee, Wanted, nothing
 from causewatch.streaming.sources.folder_names import FolderNames, shown
@@ -347,12 +346,13 @@ def check_whole(path: Path) -> None:
     try:
         with path.open("rb") as file:
             start = file.read(4)
-        if start.startswith(b"\x1f\x8b"):
-            with gzip.open(path) as packed:
+            file.seek(0)
+            if start.startswith(b"\x1f\x8b"):
+                packed = Unpacked(file, file.tell, name)
                 while packed.read(1 << 20):
                     pass
-            return
-    except (EOFError, OSError, zlib.error) as error:
+                return
+    except OSError as error:
         msg = f"{name} is not complete ({error})."
         raise TableError(msg) from error
     if not start.startswith((b"PAR1", b"PK\x03\x04")):  # those end in something to know it by

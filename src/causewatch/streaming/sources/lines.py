@@ -22,7 +22,7 @@ PIECES = 16
 MOST_LINES = 4096
 """Lines given out at once."""
 LONGEST_LINE = 4 << 20
-"""A line longer than this is thrown away, up to its end."""
+"""A line longer than this is thrown away, up to its end; each as much again counts as one more."""
 NEWLINE = 10
 
 
@@ -122,6 +122,7 @@ class Lines:
         self._waiting = 0  # bytes in it
         self._ready = b""  # whole lines that are not given out yet
         self._skipping = False  # inside a line that is too long
+        self._skipped = 0  # bytes of it since it was counted
         self.files = text.files
         self.taken = taken
         self.too_long = self.cut = 0
@@ -156,7 +157,12 @@ class Lines:
             return self._finish()
         if self._skipping:
             end = data.find(b"\n") + 1
-            self.taken += end or len(data)
+            size = end or len(data)
+            self.taken += size
+            self._skipped += size
+            if self._skipped > LONGEST_LINE:
+                self._skipped = 0
+                self.too_long += 1
             if not end:
                 return b""
             self._skipping, data = False, data[end:]
@@ -167,7 +173,7 @@ class Lines:
             if self._waiting > LONGEST_LINE:
                 self.taken += self._waiting
                 self._rest, self._waiting = [], 0
-                self._skipping = True
+                self._skipping, self._skipped = True, 0
                 self.too_long += 1
             return b""
         lines = b"".join((*self._rest, data[:end]))
