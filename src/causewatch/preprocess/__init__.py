@@ -1,5 +1,6 @@
 """From rows to ticks: working interval, usable signals, and what the data are like."""
 
+from causewatch.preprocess.decimator import Decimator
 from causewatch.preprocess.findings import Finding, Severity, enough_rows
 from causewatch.preprocess.interval import IntervalChoice, choose_interval
 from causewatch.preprocess.paper import PaperChoice, paper_choice
@@ -11,7 +12,8 @@ from causewatch.preprocess.plan import (
 from causewatch.preprocess.sample import BlockSample, LastRows
 from causewatch.preprocess.survey import SignalSummary, Survey, SurveyResult
 from causewatch.preprocess.survey_quality import quality_findings
-from causewatch.preprocess.ticks import MOST_HELD, Averager, Decimator, Ticker, TickSource
+from causewatch.preprocess.tick_source import TickSource
+from causewatch.preprocess.ticks import MOST_HELD, Averager, Ticker
 
 __all__ = [
     "MOST_HELD",

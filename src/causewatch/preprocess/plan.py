@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from causewatch.data import format_duration
 from causewatch.data.table import TimeTable
 from causewatch.errors import NotEnoughDataError, SettingError, listing, plural
+from causewatch.preprocess.decimator import Decimator
 from causewatch.preprocess.interval import choose_interval, lags_for
 from causewatch.preprocess.paper import paper_choice
 from causewatch.preprocess.survey import SurveyResult
@@ -20,7 +21,7 @@ from causewatch.preprocess.survey_quality import (
     is_mostly_missing,
     is_near_constant,
 )
-from causewatch.preprocess.ticks import MOST_HELD, Averager, Decimator, Ticker
+from causewatch.preprocess.ticks import MOST_HELD, Averager, Ticker
 
 __all__ = ["Preprocessing", "default_preprocessing", "paper_preprocessing"]
 
