@@ -125,6 +125,14 @@ def learn(
             help="Learn from the rows that --labels calls anomalous, too.",
         ),
     ] = False,
+    keep_wild: Annotated[
+        bool,
+        typer.Option(
+            "--keep-wild",
+            help="Learn from values far from all others, too, which are taken for failed"
+            " measurements.",
+        ),
+    ] = False,
     time: Annotated[
         str | None, typer.Option(metavar="COL", help="Time column, if it is not found.")
     ] = None,
@@ -223,6 +231,7 @@ def learn(
             "--test": test != "linear",
             "--fdr": fdr,
             "--keep-start-up": keep_start_up,
+            "--keep-wild": keep_wild,
             "--calibrate": bool(calibrate),
             "--false-alarm-every": false_alarm_every is not None,
             "--knowledge": knowledge is not None,
@@ -248,6 +257,7 @@ def learn(
             fdr=fdr,
             keep_start_up=keep_start_up,
             keep_labelled=keep_labelled,
+            keep_wild=keep_wild,
             seed=seed,
             progress=tell,
             **reading,

@@ -67,11 +67,14 @@ from causewatch.model.passes import (
 )
 from causewatch.model.watching import Watching, prepare
 from causewatch.preprocess import (
+    Believed,
     Finding,
     Preprocessing,
     SurveyResult,
     default_preprocessing,
     paper_preprocessing,
+    plausible,
+    wild_findings,
 )
 
 __all__ = [
@@ -125,6 +128,7 @@ def learn(
     fdr: bool = False,
     keep_start_up: bool = False,
     keep_labelled: bool = False,
+    keep_wild: bool = False,
     seed: int = 0,
     detector: DetectorSettings | None = None,
     progress: LearnProgress | None = None,
@@ -168,6 +172,10 @@ def learn(
     keep_labelled
         Learn from rows that are labelled anomalous, too (`labels`); else they are left out, and the
         report says how many.
+    keep_wild
+        Learn from values far from all others, too; else they are taken for failed measurements and
+        count as missing, here and in watching, and the report names them. The ``paper`` preset
+        always keeps them.
     seed
         For tests that draw random numbers.
     detector
@@ -210,6 +218,11 @@ def learn(
     table = in_memory(source) if preset == "paper" else None
     source = source if table is None else table
     survey, sample = survey_of(source, tell)
+    believed = plausible(survey) if preset != "paper" and not keep_wild else {}
+    wild = wild_findings(survey, kept=False) if believed else []
+    if believed:
+        source = Believed(source, believed)
+        survey, sample = survey_of(source, tell)
     # The times of several files that each count from zero do not tell them apart.
     apart = source.clock != "elapsed" or len(source.files) <= 1
     start_up = start_up_of(survey) if apart and preset != "paper" and not keep_start_up else None
@@ -221,6 +234,7 @@ def learn(
         plan = paper_preprocessing(table, every=every, max_lag=max_lag)
     else:
         plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
+        plan = replace(plan, believed=believed)
     log.info("%d of %d signals kept", len(plan.signals), len(source.signals))
     tick = format_tick(plan.every, source.interval)
     log.info("ticks of %s, lags up to %d: %s", tick, plan.max_lag, plan.reason)
@@ -234,6 +248,7 @@ def learn(
     fit = fit_links(tick_pass, plan, discoverer, constraints, preset, tell)
     tell("checking assumptions", None)
     findings = findings_of(source, survey, plan, tick_pass, fit, _alpha(preset, test, alpha))
+    findings = [*wild, *findings]
     if start_up is not None:
         findings.insert(0, start_up)
     lines = NormalModel(

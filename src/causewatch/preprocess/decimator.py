@@ -22,7 +22,7 @@ class Decimator:
     """
 
     def __init__(self, signals: int, *, step: int) -> None:
-        self.held = np.zeros(signals, dtype=np.int64)
+        self.held, self.wild = np.zeros((2, signals), dtype=np.int64)
         self._step = step
         self._seen = 0
 

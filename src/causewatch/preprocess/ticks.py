@@ -7,6 +7,7 @@ Rules
 - A tick is complete with the row after which the next one is expected in a later tick; if that row
   never comes, with the first row of a later tick. Rows that still arrive for a complete tick (equal
   times, jitter) count towards the next one: nothing is lost, and nothing waits.
+- A value beyond what a signal is believed to show is not present.
 - A tick's value is the mean of the values present. Where a signal has none, its last tick is held
   for at most `hold` ticks, and counted; after that it is missing (NaN), never zero.
 - At the end of a stretch an incomplete tick is kept if it holds at least half of its rows.
@@ -29,6 +30,7 @@ __all__ = [
     "PlainTick",
     "TickRun",
     "Ticker",
+    "beyond",
     "plain",
     "stacked",
     "tick_table",
@@ -83,6 +85,10 @@ class Ticker(Protocol):
     def held(self) -> NDArray[np.int64]:
         """How often each signal's last value was held."""
 
+    @property
+    def wild(self) -> NDArray[np.int64]:
+        """How many values of each signal were not believed."""
+
     def rows(self, table: TimeTable) -> TimeTable:
         """The ticks that these rows complete."""
 
@@ -118,12 +124,21 @@ class Averager:
         Usual time between two rows in seconds.
     hold
         For how many ticks a missing value is replaced by the last one.
+    believed
+        Smallest and largest value that is believed, by signal; None: all are.
     """
 
     def __init__(
-        self, signals: int, *, every: float, interval: float, hold: int = MOST_HELD
+        self,
+        signals: int,
+        *,
+        every: float,
+        interval: float,
+        hold: int = MOST_HELD,
+        believed: tuple[Floats, Floats] | None = None,
     ) -> None:
-        self.held = np.zeros(signals, dtype=np.int64)
+        self.held, self.wild = np.zeros((2, signals), dtype=np.int64)
+        self._believed = believed
         self._every = max(1, round(every * NANOSECONDS))
         self._interval = round(interval * NANOSECONDS)
         expected = -(-self._every // max(1, self._interval))  # rows in a tick
@@ -173,6 +188,8 @@ class Averager:
         if tick > self._tick:
             done += self._emit()
             self._tick = tick
+        if self._believed is not None:
+            values = self._plausible(values)
         present = np.isfinite(values)
         if np.count_nonzero(present) == self._signals:
             self._sum += values
@@ -231,6 +248,15 @@ class Averager:
         self._high.fill(-np.inf)
         return done
 
+    def _plausible(self, values: Floats) -> Floats:
+        """The values that are believed, of one row or of several."""
+        assert self._believed is not None
+        wild = beyond(values, *self._believed)
+        if not wild.any():
+            return values
+        self.wild += wild.reshape(-1, self._signals).sum(axis=0)
+        return np.where(wild, np.nan, values)
+
     def _filled(self, values: Floats) -> Floats:
         missing = np.isnan(values)
         self._age = np.where(missing, self._age + 1, 0)
@@ -243,6 +269,7 @@ class Averager:
         """See `Ticker`."""
         return {
             "held": self.held.copy(),
+            "wild": self.wild.copy(),
             "origin": self._origin,
             "tick": self._tick,
             "closed": int(self._closed),
@@ -263,6 +290,7 @@ class Averager:
         _copy_arrays(
             state,
             held=self.held,
+            wild=self.wild,
             sum=self._sum,
             count=self._count,
             low=self._low,
@@ -289,6 +317,8 @@ class Averager:
         """Ticks completed by rows that go on with the open stretch: times, values, whether new."""
         self._count += self._full
         self._full = 0
+        if self._believed is not None:
+            values = self._plausible(values)
         if self._origin is None:
             self._origin = int(time[0])
         place = time - self._origin + self._interval // 2
@@ -389,6 +419,11 @@ def _sums(values: Floats, starts: Ints) -> Floats:
         longer = np.flatnonzero(sizes > k)
         total[longer] += values[starts[longer] + k]
     return total
+
+
+def beyond(values: Floats, low: Floats, high: Floats) -> Bools:
+    """Which values lie beyond the bounds of their signal."""
+    return np.asarray((values < low) | (values > high))
 
 
 def _read_only(array: Bools) -> Bools:
