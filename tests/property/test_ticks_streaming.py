@@ -39,16 +39,19 @@ def recordings(draw):
         "interval": interval,
         "every": interval * draw(st.sampled_from([1.0, 2.0, 2.5, 3.0, 5.0, 7.0])),
         "hold": draw(st.integers(0, 3)),
+        "believed": draw(st.sampled_from([None, (999.0, 1e100), (0.0, 1001.0)])),
         "cuts": cuts,
     }
 
 
 def ticker_for(recording):
+    signals, believed = recording["values"].shape[1], recording["believed"]
     return Averager(
-        recording["values"].shape[1],
+        signals,
         every=recording["every"],
         interval=recording["interval"],
         hold=recording["hold"],
+        believed=believed and tuple(np.full(signals, bound) for bound in believed),
     )
 
 
@@ -93,6 +96,7 @@ def obvious(recording):
     interval = round(recording["interval"] * NANOSECONDS)
     signals = recording["values"].shape[1]
     bounds = [*recording["starts"].tolist(), len(recording["time"])]
+    low_bound, high_bound = recording["believed"] or (-math.inf, math.inf)
     held = [0] * signals
     out = []
     for low, high in pairwise(bounds):
@@ -125,6 +129,7 @@ def obvious(recording):
             values = []
             for k in range(signals):
                 there = [v for v in recording["values"][rows, k].tolist() if math.isfinite(v)]
+                there = [v for v in there if low_bound <= v <= high_bound]
                 if there:
                     total = 0.0  # `sum` adds more exactly than one after the other
                     for v in there:
@@ -156,6 +161,7 @@ def test_rows_pieces_and_the_obvious_twin_agree(recording):
     truth, held = obvious(recording)
     assert_same(rows, truth)
     assert by_row.held.tolist() == by_piece.held.tolist() == held
+    assert by_row.wild.tolist() == by_piece.wild.tolist()
     for key, value in before.items():
         np.testing.assert_array_equal(recording[key], value)  # inputs stay as they are
 

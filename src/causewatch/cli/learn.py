@@ -145,6 +145,14 @@ def learn(
             help="Learn from the rows that --labels calls anomalous, too.",
         ),
     ] = False,
+    keep_wild: Annotated[
+        bool,
+        typer.Option(
+            "--keep-wild",
+            help="Learn from values far from all others, too, which are taken for failed"
+            " measurements.",
+        ),
+    ] = False,
     time: Annotated[
         str | None, typer.Option(metavar="COL", help="Time column, if it is not found.")
     ] = None,
@@ -245,6 +253,7 @@ def learn(
             "--test": test != "linear",
             "--fdr": fdr,
             "--keep-start-up": keep_start_up,
+            "--keep-wild": keep_wild,
             "--calibrate": bool(calibrate),
             "--false-alarm-every": false_alarm_every is not None,
             "--knowledge": knowledge is not None,
@@ -272,6 +281,7 @@ def learn(
             keep_start_up=keep_start_up,
             keep_labelled=keep_labelled,
             confidence=confidence,
+            keep_wild=keep_wild,
             seed=seed,
             progress=tell,
             **reading,

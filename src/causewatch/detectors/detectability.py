@@ -4,7 +4,8 @@ Three changes are looked at, one signal at a time, beginning at some tick of nor
 
 - a *bias*: the sensor shows so much too much from then on, and the plant does not react to it;
 - a *drift*: what it shows too much grows by so much at every tick;
-- a *mechanism* change: the signal follows its causes more weakly, by so large a share.
+- a *mechanism* change: the signal follows its causes more weakly, by so large a share. Its own past
+  is none of them: what is slow stays slow when its heater is weak.
 
 The figure is the size that passes a limit in time **in half of the cases**. For that the model
 itself is run as a plant: normal ticks drawn from its mechanisms, cut into windows. In each window
@@ -72,9 +73,9 @@ class Detectability:
     drift
         Growth of an offset per tick, in the signal's unit.
     mechanism
-        Share of their effect that all causes of the signal lose: 1 is all of it, 2 the opposite
-        effect; larger than 3 counts as infinite. Effects are counted from the causes' normal
-        means.
+        Share of their effect that all causes of the signal but its own past lose: 1 is all of it,
+        2 the opposite effect; larger than 3 counts as infinite. Effects are counted from the
+        causes' normal means.
     """
 
     within: int
@@ -222,23 +223,23 @@ def _mechanism(windows: _Windows, signal: int) -> float:
     """Smallest share of its causes' effect whose loss is noticed."""
     equations, limits = windows.equations, windows.limits
     links = equations.links_into(signal)
-    if not len(links):
-        return float("inf")
     source = equations.source[links]
+    others = source != signal
+    if not others.any():
+        return float("inf")
     weight = equations.coefficient[links] * limits.scale[source]
     after = _effects(windows, signal)
     ways = _late(after[:, source].T, equations.lag[links]) / limits.scale[source][:, None]
-    back = weight @ ways  # by which ways what the signal has lost comes back to it
-    normal = np.tensordot(weight, windows.causes(links), axes=1)
+    # By which ways what the signal has lost comes back to it: in all, and not by its own past.
+    back, around = weight @ ways, weight[others] @ ways[others]
+    normal = np.tensordot(weight[others], windows.causes(links[others]), axes=1)
 
     def passed(size: float) -> NDArray[np.bool_]:
         shift, error = np.zeros((2, *windows.ticks.shape))
         for t in range(windows.within):
-            # What the signal has lost so far is missing in its causes, too: its own past, and
-            # whatever it acts on.
-            missing = error[:, :t] @ back[t:0:-1]
-            shift[:, t] = -size * (normal[:, t] + missing)
-            error[:, t] = shift[:, t] + missing
+            # What the signal has lost so far is missing in its causes, too.
+            shift[:, t] = -size * (normal[:, t] + error[:, :t] @ around[t:0:-1])
+            error[:, t] = shift[:, t] + error[:, :t] @ back[t:0:-1]
         return windows.passed(signal, shift / equations.spread[signal])
 
     return _smallest(passed, SHARES)

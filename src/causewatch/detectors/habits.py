@@ -18,6 +18,9 @@ UNCHANGED = 1e-12
 """Two values are the same if they differ by no more than this share of their size: a mean over
 nine rows and one over ten differ in the last digit even if all rows are the same."""
 
+FULL = 0.98
+"""Ticks have fewer rows than this where it is usual that some have none."""
+
 
 @dataclass(frozen=True, eq=False)
 class NormalHabits:
@@ -49,6 +52,15 @@ class NormalHabits:
     longest_missing: Ints
     missing: Floats
     rows_per_tick: float = float("nan")
+
+    @property
+    def least_rows(self) -> int:
+        """Rows that a tick must have to be judged.
+
+        Fewer than half of the usual ones make other ticks than those learnt. Where ticks without a
+        row are usual, they were learnt as they are held, and none is left out.
+        """
+        return max(1, int(self.rows_per_tick / 2.0)) if self.rows_per_tick > FULL else 0
 
     def merged(self, other: NormalHabits) -> NormalHabits:
         """The habits over both recordings; the rows per tick are weighted by ticks."""

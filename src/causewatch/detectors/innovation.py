@@ -15,6 +15,7 @@ Rules
   have been seen.
 - A mechanism is exact only where it was learnt. Where other causes are beyond their normal range,
   its spread is widened by what they add to the expectation out there, but not without bound.
+- A mechanism is as noisy as the noisiest of the ticks that it looks at.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class InnovationDetector:
         self._doubtful = 0  # ticks for which a replaced value stays in the history
         self._beyond = np.zeros((equations.max_lag + 1) * number)
         self._outside = 0  # ticks for which a value beyond its range stays in the history
+        self._noise = np.ones(equations.max_lag + 1)  # of the values in the history
         self._recent = np.full((2, settings.link_window + equations.max_lag, number), np.nan)
         self._count = 0
         self.innovation: Floats = np.full(number, np.nan)
@@ -80,13 +82,23 @@ class InnovationDetector:
         """Size of each statistic (row) of each signal at the last tick."""
 
     def update(
-        self, values: Floats, new_stretch: bool = False, fresh: Flags | None = None
+        self,
+        values: Floats,
+        new_stretch: bool = False,
+        fresh: Flags | None = None,
+        noise: float = 1.0,
     ) -> Evidence:
-        """See `Detector`; `fresh` says which values are not held from an earlier tick."""
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not known
-            return self._update(values, new_stretch, fresh)
+        """See `Detector`.
 
-    def _update(self, values: Floats, new_stretch: bool, fresh: Flags | None) -> Evidence:
+        `fresh` says which values are not held from an earlier tick, and `noise` how many times
+        noisier than usual the values may be.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not known
+            return self._update(values, new_stretch, fresh, noise)
+
+    def _update(
+        self, values: Floats, new_stretch: bool, fresh: Flags | None, noise: float
+    ) -> Evidence:
         if new_stretch:
             self._begin()
         number, history = self._number, self._history
@@ -110,6 +122,9 @@ class InnovationDetector:
         widened = self._widened(values)
         if widened is not None:
             innovation = innovation / widened
+        self._noise[1:] = self._noise[:-1]
+        self._noise[0] = noise
+        innovation = innovation / self._noise.max()
         self._step(values, innovation, known, seen if fresh is None else fresh)
         if not known.any():
             return Evidence(None, np.full(number, np.nan), expected)
@@ -167,6 +182,7 @@ class InnovationDetector:
             "doubt": self._doubt.copy(),
             "range": np.stack([self._low, self._high]),
             "beyond": self._beyond.copy(),
+            "noise": self._noise.copy(),
             "innovation": self.innovation.copy(),
             "recent": self._recent.copy(),
             "counters": np.array([self._doubtful, self._outside, self._count], dtype=np.int64),
@@ -182,6 +198,7 @@ class InnovationDetector:
         self._doubt[:] = state["doubt"]
         self._low, self._high = np.asarray(state["range"]).copy()
         self._beyond[:] = state["beyond"]
+        self._noise[:] = state["noise"]
         self.innovation = state["innovation"].copy()
         self._recent[:] = state["recent"]
         self._doubtful, self._outside, self._count = (int(k) for k in state["counters"])
@@ -193,6 +210,7 @@ class InnovationDetector:
         self._doubtful = 0
         self._beyond[:] = 0.0
         self._outside = 0
+        self._noise[:] = 1.0
         everything = np.ones(self._number, dtype=np.bool_)
         for statistic in self._all:
             statistic.reset(everything)

@@ -70,11 +70,14 @@ from causewatch.model.passes import (
 )
 from causewatch.model.watching import Watching, prepare
 from causewatch.preprocess import (
+    Believed,
     Finding,
     Preprocessing,
     SurveyResult,
     default_preprocessing,
     paper_preprocessing,
+    plausible,
+    wild_findings,
 )
 
 __all__ = [
@@ -129,6 +132,7 @@ def learn(
     keep_start_up: bool = False,
     keep_labelled: bool = False,
     confidence: int = 0,
+    keep_wild: bool = False,
     seed: int = 0,
     detector: DetectorSettings | None = None,
     progress: LearnProgress | None = None,
@@ -175,6 +179,10 @@ def learn(
     confidence
         In how many replicas of the recording links are looked for again, to say how sure each of
         them is (`NormalModel.confidence`); 0: none. Needs the linear test.
+    keep_wild
+        Learn from values far from all others, too; else they are taken for failed measurements and
+        count as missing, here and in watching, and the report names them. The ``paper`` preset
+        always keeps them.
     seed
         For tests that draw random numbers, and the replicas.
     detector
@@ -218,6 +226,11 @@ def learn(
     table = in_memory(source) if preset == "paper" else None
     source = source if table is None else table
     survey, sample = survey_of(source, tell)
+    believed = plausible(survey) if preset != "paper" and not keep_wild else {}
+    wild = wild_findings(survey, kept=False) if believed else []
+    if believed:
+        source = Believed(source, believed)
+        survey, sample = survey_of(source, tell)
     # The times of several files that each count from zero do not tell them apart.
     apart = source.clock != "elapsed" or len(source.files) <= 1
     start_up = start_up_of(survey) if apart and preset != "paper" and not keep_start_up else None
@@ -229,6 +242,7 @@ def learn(
         plan = paper_preprocessing(table, every=every, max_lag=max_lag)
     else:
         plan = default_preprocessing(survey, sample, every=every, max_lag=max_lag)
+        plan = replace(plan, believed=believed)
     log.info("%d of %d signals kept", len(plan.signals), len(source.signals))
     tick = format_tick(plan.every, source.interval, survey.clock)
     log.info("ticks of %s, lags up to %d: %s", tick, plan.max_lag, plan.reason)
@@ -242,7 +256,7 @@ def learn(
     fit = fit_links(tick_pass, plan, discoverer, constraints, preset, tell)
     sure = _confidence(confidence, test, fit.graph, tick_pass, plan, level, seed, tell)
     tell("checking assumptions", None)
-    findings = findings_of(source, survey, plan, tick_pass, fit, level)
+    findings = [*wild, *findings_of(source, survey, plan, tick_pass, fit, level)]
     if start_up is not None:
         findings.insert(0, start_up)
     lines = NormalModel(

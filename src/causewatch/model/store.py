@@ -56,6 +56,7 @@ class _Preprocessing(Strict):
     hold: Annotated[int, Field(ge=0, le=MOST_HOLD)]
     reason: str
     columns: Annotated[list[Name], Field(min_length=1)]
+    believed: dict[str, tuple[Finite, Finite]] = Field(default_factory=dict)
 
 
 class _File(Strict):
@@ -259,6 +260,15 @@ def _columns(plan: _Preprocessing, guarded: list[str]) -> tuple[str, ...]:
     return tuple(plan.columns)
 
 
+def _believed(plan: _Preprocessing) -> dict[str, tuple[float, float]]:
+    """The bounds of what is believed, which leave something to believe."""
+    for name, (low, high) in plan.believed.items():
+        if name not in plan.columns or not low < high:
+            msg = f"nothing between {low:g} and {high:g} can be believed of {shorten(name)!r}"
+            raise ValueError(msg)
+    return plan.believed
+
+
 def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel:
     plan = content.preprocessing
     names = tuple(plan.signals)
@@ -288,6 +298,7 @@ def _build(content: _Content, arrays: Mapping[str, NDArray[Any]]) -> NormalModel
             **(
                 plan.model_dump()
                 | {"signals": names, "columns": _columns(plan, content.watching.guarded)}
+                | {"believed": _believed(plan)}
             )
         ),
         graph=graph,

@@ -58,7 +58,7 @@ from causewatch.model.passes import (
     survey_of,
     take_moments,
 )
-from causewatch.preprocess import SurveyResult
+from causewatch.preprocess import Believed, SurveyResult
 
 __all__ = ["Comparison", "UpdateResult", "update"]
 
@@ -213,6 +213,7 @@ def _opened(
             " its signals."
         )
         raise TableError(msg)
+    source = Believed(source, model.preprocessing.believed)
     if source.interval > 1.5 * model.preprocessing.every:
         msg = (
             f"Rows of the new recording are {format_duration(source.interval)} apart, but a tick of"

@@ -171,6 +171,7 @@ class HealthWatch(Stateful):
         *,
         new_stretch: bool = False,
         pace: float | None = None,
+        rows: int = 1,
     ) -> list[HealthChange]:
         """Take in one tick; gives what changed.
 
@@ -186,10 +187,15 @@ class HealthWatch(Stateful):
             Whether the tick does not follow the one before.
         pace
             Of the rows; see `rate`.
+        rows
+            How many the tick was made of. One without any says nothing about any signal, only about
+            the stream.
         """
         changes = self._over("silent", time, "Rows come again.")
         if pace is not None:
             changes += self.rate(time, pace)
+        if rows == 0:
+            return changes
         if new_stretch:
             # How long a signal stood still is not known across a gap; what is frozen stays so.
             self._run[self._state != FROZEN] = 0

@@ -93,7 +93,8 @@ class Intake(Stateful):
     @property
     def problems(self) -> Mapping[str, int]:
         """How often each kind of problem was met; the kinds are in ``docs/watching-rules.md``."""
-        return dict(self._problems.counts)
+        wild = int(self._ticker.wild.sum())
+        return {**self._problems.counts, **({"wild_values": wild} if wild else {})}
 
     def drain(self) -> tuple[Note, ...]:
         """What is new since the last call, as sentences to show."""

@@ -20,6 +20,7 @@ from causewatch.errors import SettingError
 from causewatch.model import NormalModel
 from causewatch.monitor.alarms import BrokenLink
 from causewatch.monitor.stateful import Stateful
+from causewatch.monitor.tick_rows import TickRows
 from causewatch.preprocess.ticks import FullTick
 
 __all__ = ["Judge", "Judgement"]
@@ -68,7 +69,7 @@ class Judge(Stateful):
         Of the published detector, for models of the `paper` preset.
     """
 
-    STATE = ("_detector", "_guards")
+    STATE = ("_detector", "_guards", "_rows")
 
     def __init__(self, model: NormalModel, options: PublishedOptions | None) -> None:
         watching = model.watching
@@ -90,6 +91,7 @@ class Judge(Stateful):
             every, guarded = model.preprocessing.every, len(watching.guarded)
             self._lifts = Lifts(model.equations, guarded, every, settings)
         self._guards = Guards(watching.ranges, settings)
+        self._rows = TickRows(watching.habits)
 
     def judge(self, tick: FullTick, dead: NDArray[np.bool_] | None, factors: Floats) -> Judgement:
         """Judge one tick.
@@ -108,7 +110,11 @@ class Judge(Stateful):
         seen, extra = tick.values[:number], tick.values[number:]
         values = seen if dead is None else np.where(dead[:number], np.nan, seen)
         if isinstance(self._detector, InnovationDetector):
-            result = self._detector.update(values, tick.new_stretch, tick.fresh[:number])
+            noise = self._rows.noise(tick.rows)
+            if noise is None:
+                values, noise = np.full(number, np.nan), 1.0
+            fresh = tick.fresh[:number]
+            result = self._detector.update(values, tick.new_stretch, fresh, noise)
             innovation = self._detector.innovation
         else:
             result = self._detector.update(values, tick.new_stretch)

@@ -312,6 +312,7 @@ class Monitor(Stateful):
             tick.fresh,
             new_stretch=tick.new_stretch,
             pace=self._intake.pace,
+            rows=tick.rows,
         )
         self._since_gap = 0 if tick.new_stretch else self._since_gap + 1
         dead = None if self._health.quiet else self._health.absent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from causewatch.data import format_duration
 from causewatch.data.table import TimeTable
 from causewatch.errors import NotEnoughDataError, SettingError, listing, plural
+from causewatch.preprocess.believed import bounds_of
+from causewatch.preprocess.decimator import Decimator
 from causewatch.preprocess.interval import choose_interval, lags_for
 from causewatch.preprocess.paper import paper_choice
 from causewatch.preprocess.survey import SurveyResult
@@ -20,7 +22,7 @@ from causewatch.preprocess.survey_quality import (
     is_mostly_missing,
     is_near_constant,
 )
-from causewatch.preprocess.ticks import MOST_HELD, Averager, Decimator, Ticker
+from causewatch.preprocess.ticks import MOST_HELD, Averager, Ticker
 
 __all__ = ["Preprocessing", "default_preprocessing", "paper_preprocessing"]
 
@@ -60,6 +62,9 @@ class Preprocessing:
         Why this interval and lag, in a sentence.
     columns
         All signals of the recording in its order, kept or left out: that of rows without names.
+    believed
+        Smallest and largest value that is believed of signals, kept or left out, whose measurement
+        failed in the recording: what is beyond counts as missing.
     """
 
     signals: tuple[str, ...]
@@ -70,12 +75,19 @@ class Preprocessing:
     hold: int
     reason: str
     columns: tuple[str, ...]
+    believed: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def ticker(self, interval: float) -> Ticker:
         """A fresh ticker for rows that are `interval` seconds apart."""
         if self.step is not None:
             return Decimator(len(self.signals), step=self.step)
-        return Averager(len(self.signals), every=self.every, interval=interval, hold=self.hold)
+        return Averager(
+            len(self.signals),
+            every=self.every,
+            interval=interval,
+            hold=self.hold,
+            believed=bounds_of(self.believed, self.signals),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -88,6 +100,11 @@ class Preprocessing:
             "hold": self.hold,
             "reason": self.reason,
             "columns": list(self.columns),
+            **(
+                {"believed": {n: list(b) for n, b in self.believed.items()}}
+                if self.believed
+                else {}
+            ),
         }
 
 

@@ -96,7 +96,7 @@ class SignalSummary:
     digest
         SHA-256 of the column; equal for signals that are exact duplicates.
     highest, lowest
-        The distinct values farthest out, at most `LEVELS` at each end, the outermost first.
+        The distinct values farthest out, at most `OUTERMOST` at each end, the outermost first.
     """
 
     name: str

@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEVELS", "Far", "Values"]
+__all__ = ["LEVELS", "OUTERMOST", "Far", "Values"]
 
 LEVELS = 8
-"""Up to this many distinct values of a signal are remembered, and of others so many at each end."""
+"""Up to this many distinct values of a signal are remembered …"""
+OUTERMOST = 128
+"""… and of signals with more so many at each end."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,8 +32,7 @@ class Values:
 
     def __init__(self) -> None:
         self._all: Counted | None = {}
-        self._high: Counted = {}
-        self._low: Counted = {}
+        self._high = self._low = NOTHING
 
     def add(self, values: Floats, time: Ints) -> None:
         """Take in the next values, none of them missing."""
@@ -41,11 +42,12 @@ class Values:
             _count(self._all, value, int(np.count_nonzero(same)), int(time[0]))
             values, time = values[~same], time[~same]
             if len(self._all) > LEVELS:
-                self._high, self._low = _outermost(self._all, 1), _outermost(self._all, -1)
+                known = [(value, *seen) for value, seen in self._all.items()]
+                self._high = self._low = Outer(*map(np.array, zip(*known, strict=True)))
                 self._all = None
         if len(values):
-            _extend(self._high, values, time, 1)
-            _extend(self._low, values, time, -1)
+            self._high = _extended(self._high, values, time, 1)
+            self._low = _extended(self._low, values, time, -1)
 
     @property
     def known(self) -> tuple[tuple[float, int], ...] | None:
@@ -57,14 +59,31 @@ class Values:
     @property
     def highest(self) -> tuple[Far, ...]:
         """The largest distinct values, the largest first."""
-        held = self._high if self._all is None else self._all
-        return tuple(Far(value, *held[value]) for value in sorted(held, reverse=True))
+        return self._farthest(self._high, 1)
 
     @property
     def lowest(self) -> tuple[Far, ...]:
         """The smallest distinct values, the smallest first."""
-        held = self._low if self._all is None else self._all
-        return tuple(Far(value, *held[value]) for value in sorted(held))
+        return self._farthest(self._low, -1)
+
+    def _farthest(self, outer: Outer, sign: int) -> tuple[Far, ...]:
+        if self._all is not None:
+            known = self._all
+            order = sorted(known, key=lambda value: -sign * value)
+            return tuple(Far(value, *known[value]) for value in order)
+        columns = (column[np.argsort(-sign * outer.value)].tolist() for column in outer)
+        return tuple(map(Far, *columns))
+
+
+class Outer(NamedTuple):
+    """Distinct values, in how many rows each occurs, and when it did first."""
+
+    value: Floats
+    rows: Ints
+    first: Ints
+
+
+NOTHING = Outer(np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 def _count(held: Counted, value: float, count: int, first: int) -> None:
@@ -72,24 +91,19 @@ def _count(held: Counted, value: float, count: int, first: int) -> None:
     held[value] = (before + count, began)
 
 
-def _outermost(held: Counted, sign: int) -> Counted:
-    """The `LEVELS` values farthest out: the largest, or with sign -1 the smallest."""
-    return {
-        value: held[value] for value in sorted(held, key=lambda number: -sign * number)[:LEVELS]
-    }
-
-
-def _extend(held: Counted, values: Floats, time: Ints, sign: int) -> None:
-    """Count the values that are as far out as those held, or farther."""
-    # What was let go never comes back, since the limit only moves outwards: no count is cut.
-    limit = sign * min(sign * value for value in held)
-    if (values.max() < limit) if sign > 0 else (values.min() > limit):
-        return
-    out = values >= limit if sign > 0 else values <= limit
-    different, first, counts = np.unique(values[out], return_index=True, return_counts=True)
-    times = time[out]
-    for at in range(len(different))[-LEVELS:] if sign > 0 else range(len(different))[:LEVELS]:
-        _count(held, float(different[at]), int(counts[at]), int(times[first[at]]))
-    kept = _outermost(held, sign)
-    held.clear()
-    held.update(kept)
+def _extended(held: Outer, values: Floats, time: Ints, sign: int) -> Outer:
+    """`held` with the values that are as far out, or farther; sign -1: the smallest."""
+    if len(held.value) >= OUTERMOST:
+        # What was let go never comes back, since the limit only moves outwards: no count is cut.
+        limit = (sign * held.value).min()
+        if (values.max() if sign > 0 else -values.min()) < limit:
+            return held
+        out = sign * values >= limit
+        values, time = values[out], time[out]
+    levels = np.concatenate([held.value, values])
+    different, first, place = np.unique(levels, return_index=True, return_inverse=True)
+    rows = np.zeros(len(different), dtype=np.int64)
+    np.add.at(rows, place, np.concatenate([held.rows, np.ones(len(values), dtype=np.int64)]))
+    kept = slice(-OUTERMOST, None) if sign > 0 else slice(OUTERMOST)
+    times = np.concatenate([held.first, time])[first]
+    return Outer(different[kept], rows[kept], times[kept])

@@ -7,6 +7,7 @@ Rules
 - A tick is complete with the row after which the next one is expected in a later tick; if that row
   never comes, with the first row of a later tick. Rows that still arrive for a complete tick (equal
   times, jitter) count towards the next one: nothing is lost, and nothing waits.
+- A value beyond what a signal is believed to show is not present.
 - A tick's value is the mean of the values present. Where a signal has none, its last tick is held
   for at most `hold` ticks, and counted; after that it is missing (NaN), never zero.
 - At the end of a stretch an incomplete tick is kept if it holds at least half of its rows.
@@ -14,22 +15,34 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from causewatch.data.table import NANOSECONDS, Clock, Note, SourceFile, TableSource, TimeTable
-from causewatch.data.writing import Writing
+from causewatch.data.table import NANOSECONDS, TimeTable
 from causewatch.errors import SettingError
 
-__all__ = ["MOST_HELD", "Averager", "Decimator", "FullTick", "TickSource", "Ticker"]
+__all__ = [
+    "MOST_HELD",
+    "Averager",
+    "FullTick",
+    "PlainTick",
+    "TickRun",
+    "Ticker",
+    "beyond",
+    "plain",
+    "stacked",
+    "tick_table",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+PlainTick = tuple[int, Floats, bool]
+"""Time, values, and whether a stretch begins with the tick."""
+TickRun = tuple[Ints, Floats, bool]
+"""The same of ticks one after the other."""
 
 MOST_HELD = 5
 """Ticks for which the last value of a signal is held where it is missing."""
@@ -72,15 +85,17 @@ class Ticker(Protocol):
     def held(self) -> NDArray[np.int64]:
         """How often each signal's last value was held."""
 
+    @property
+    def wild(self) -> NDArray[np.int64]:
+        """How many values of each signal were not believed."""
+
     def rows(self, table: TimeTable) -> TimeTable:
         """The ticks that these rows complete."""
 
-    def row(
-        self, time: int, values: Floats, new_stretch: bool = False
-    ) -> list[tuple[int, Floats, bool]]:
+    def row(self, time: int, values: Floats, new_stretch: bool = False) -> list[PlainTick]:
         """The ticks that this row completes: time, values, whether a stretch begins with it."""
 
-    def flush(self) -> list[tuple[int, Floats, bool]]:
+    def flush(self) -> list[PlainTick]:
         """The tick still open, if it is to be kept: there are no more rows."""
 
     def take(self, time: int, values: Floats, new_stretch: bool = False) -> list[FullTick]:
@@ -109,12 +124,21 @@ class Averager:
         Usual time between two rows in seconds.
     hold
         For how many ticks a missing value is replaced by the last one.
+    believed
+        Smallest and largest value that is believed, by signal; None: all are.
     """
 
     def __init__(
-        self, signals: int, *, every: float, interval: float, hold: int = MOST_HELD
+        self,
+        signals: int,
+        *,
+        every: float,
+        interval: float,
+        hold: int = MOST_HELD,
+        believed: tuple[Floats, Floats] | None = None,
     ) -> None:
-        self.held = np.zeros(signals, dtype=np.int64)
+        self.held, self.wild = np.zeros((2, signals), dtype=np.int64)
+        self._believed = believed
         self._every = max(1, round(every * NANOSECONDS))
         self._interval = round(interval * NANOSECONDS)
         expected = -(-self._every // max(1, self._interval))  # rows in a tick
@@ -143,15 +167,13 @@ class Averager:
         self._last = np.full(self._signals, np.nan)  # last value of each signal and its age
         self._age = np.zeros(self._signals, dtype=np.int64)
 
-    def row(
-        self, time: int, values: Floats, new_stretch: bool = False
-    ) -> list[tuple[int, Floats, bool]]:
+    def row(self, time: int, values: Floats, new_stretch: bool = False) -> list[PlainTick]:
         """See `Ticker`."""
-        return _plain(self.take(time, values, new_stretch))
+        return plain(self.take(time, values, new_stretch))
 
-    def flush(self) -> list[tuple[int, Floats, bool]]:
+    def flush(self) -> list[PlainTick]:
         """See `Ticker`."""
-        return _plain(self.finish())
+        return plain(self.finish())
 
     def take(self, time: int, values: Floats, new_stretch: bool = False) -> list[FullTick]:
         """See `Ticker`."""
@@ -166,6 +188,8 @@ class Averager:
         if tick > self._tick:
             done += self._emit()
             self._tick = tick
+        if self._believed is not None:
+            values = self._plausible(values)
         present = np.isfinite(values)
         if np.count_nonzero(present) == self._signals:
             self._sum += values
@@ -224,6 +248,15 @@ class Averager:
         self._high.fill(-np.inf)
         return done
 
+    def _plausible(self, values: Floats) -> Floats:
+        """The values that are believed, of one row or of several."""
+        assert self._believed is not None
+        wild = beyond(values, *self._believed)
+        if not wild.any():
+            return values
+        self.wild += wild.reshape(-1, self._signals).sum(axis=0)
+        return np.where(wild, np.nan, values)
+
     def _filled(self, values: Floats) -> Floats:
         missing = np.isnan(values)
         self._age = np.where(missing, self._age + 1, 0)
@@ -236,6 +269,7 @@ class Averager:
         """See `Ticker`."""
         return {
             "held": self.held.copy(),
+            "wild": self.wild.copy(),
             "origin": self._origin,
             "tick": self._tick,
             "closed": int(self._closed),
@@ -256,6 +290,7 @@ class Averager:
         _copy_arrays(
             state,
             held=self.held,
+            wild=self.wild,
             sum=self._sum,
             count=self._count,
             low=self._low,
@@ -270,18 +305,20 @@ class Averager:
 
     def rows(self, table: TimeTable) -> TimeTable:
         """See `Ticker`."""
-        parts: list[tuple[Ints, Floats, bool]] = []
+        parts: list[TickRun] = []
         for piece in table.stretches():
             if not (table.continues and piece.start == 0):
-                parts += _stacked(self.flush())
+                parts += stacked(self.flush())
             if piece.stop > piece.start:
                 parts.append(self._stretch(table.time[piece], table.values[piece]))
-        return _table(parts, table, self._every / NANOSECONDS, self._signals)
+        return tick_table(parts, table, self._every / NANOSECONDS, self._signals)
 
-    def _stretch(self, time: Ints, values: Floats) -> tuple[Ints, Floats, bool]:
+    def _stretch(self, time: Ints, values: Floats) -> TickRun:
         """Ticks completed by rows that go on with the open stretch: times, values, whether new."""
         self._count += self._full
         self._full = 0
+        if self._believed is not None:
+            values = self._plausible(values)
         if self._origin is None:
             self._origin = int(time[0])
         place = time - self._origin + self._interval // 2
@@ -370,128 +407,6 @@ class Averager:
         return np.where(hold, source, values)
 
 
-class Decimator:
-    """Takes every `step`-th row as it is, as the published scripts do: missing becomes **zero**.
-
-    Time plays no part and stretches are joined. Kept for the `paper` preset only.
-    """
-
-    def __init__(self, signals: int, *, step: int) -> None:
-        self.held = np.zeros(signals, dtype=np.int64)
-        self._step = step
-        self._seen = 0
-
-    def rows(self, table: TimeTable) -> TimeTable:
-        """See `Ticker`."""
-        first = self._seen == 0
-        kept = slice((-self._seen) % self._step, None, self._step)
-        self._seen += len(table)
-        values = np.nan_to_num(table.values[kept], posinf=0.0, neginf=0.0)
-        part = (table.time[kept], values, first)
-        return _table([part], table, table.interval * self._step, len(self.held))
-
-    def row(
-        self, time: int, values: Floats, new_stretch: bool = False
-    ) -> list[tuple[int, Floats, bool]]:
-        """See `Ticker`."""
-        return _plain(self.take(time, values, new_stretch))
-
-    def flush(self) -> list[tuple[int, Floats, bool]]:
-        """See `Ticker`."""
-        return []
-
-    def take(self, time: int, values: Floats, new_stretch: bool = False) -> list[FullTick]:
-        """See `Ticker`."""
-        first = self._seen == 0
-        wanted = self._seen % self._step == 0
-        self._seen += 1
-        if not wanted:
-            return []
-        kept = np.nan_to_num(values, posinf=0.0, neginf=0.0)
-        return [FullTick(time, kept, first, np.isfinite(values), 1, kept, kept)]
-
-    def finish(self) -> list[FullTick]:
-        """See `Ticker`."""
-        return []
-
-    def snapshot(self) -> dict[str, Any]:
-        """See `Ticker`."""
-        return {"seen": self._seen}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """See `Ticker`."""
-        self._seen = int(state["seen"])
-
-
-class TickSource:
-    """The ticks of a source, as a source: read again and again, in pieces.
-
-    Parameters
-    ----------
-    source
-        The rows.
-    preprocessing
-        The columns to keep, the length of a tick, and a fresh `Ticker` for each pass.
-    """
-
-    def __init__(self, source: TableSource, preprocessing: TickRecipe) -> None:
-        self._source = source
-        self._recipe = preprocessing
-        self.signals: tuple[str, ...] = tuple(preprocessing.signals)
-        self.interval: float = preprocessing.every
-        names = list(source.signals)
-        self._columns = np.array([names.index(name) for name in self.signals], dtype=np.intp)
-        self.held = np.zeros(len(self.signals), dtype=np.int64)
-
-    @property
-    def clock(self) -> Clock:
-        """What times count."""
-        return self._source.clock
-
-    @property
-    def files(self) -> tuple[SourceFile, ...]:
-        """Where the rows come from."""
-        return self._source.files
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What the reader did and found."""
-        return self._source.notes
-
-    @property
-    def writing(self) -> Writing | None:
-        """How the text that the rows are read from is written."""
-        return self._source.writing
-
-    def chunks(self, rows: int = 1 << 16) -> Iterator[TimeTable]:
-        """All ticks in order, in tables of at most about `rows` ticks."""
-        ticker = self._recipe.ticker(self._source.interval)
-        last: TimeTable | None = None
-        for chunk in self._source.chunks(rows):
-            last = replace(
-                chunk, signals=self.signals, values=chunk.values[:, self._columns], labels=None
-            )
-            yield ticker.rows(last)
-        if last is not None:
-            yield _table(_stacked(ticker.flush()), last, self.interval, len(self.signals))
-        self.held = ticker.held
-
-
-class TickRecipe(Protocol):
-    """What `TickSource` needs to know: see `causewatch.preprocess.Preprocessing`."""
-
-    @property
-    def signals(self) -> Sequence[str]:
-        """The columns to keep."""
-
-    @property
-    def every(self) -> float:
-        """Length of a tick in seconds."""
-
-    def ticker(self, interval: float) -> Ticker:
-        """A fresh ticker for rows `interval` seconds apart."""
-
-
 def _sums(values: Floats, starts: Ints) -> Floats:
     """Sums of the rows from each start to the next, added strictly one after the other.
 
@@ -506,8 +421,9 @@ def _sums(values: Floats, starts: Ints) -> Floats:
     return total
 
 
-def _plain(ticks: list[FullTick]) -> list[tuple[int, Floats, bool]]:
-    return [tick[:3] for tick in ticks]
+def beyond(values: Floats, low: Floats, high: Floats) -> Bools:
+    """Which values lie beyond the bounds of their signal."""
+    return np.asarray((values < low) | (values > high))
 
 
 def _read_only(array: Bools) -> Bools:
@@ -528,14 +444,18 @@ def _copy_arrays(state: dict[str, Any], **into: NDArray[Any]) -> None:
         array[:] = found
 
 
-def _stacked(ticks: list[tuple[int, Floats, bool]]) -> list[tuple[Ints, Floats, bool]]:
+def plain(ticks: list[FullTick]) -> list[PlainTick]:
+    """Ticks without what they were made of."""
+    return [tick[:3] for tick in ticks]
+
+
+def stacked(ticks: list[PlainTick]) -> list[TickRun]:
+    """Ticks as runs of one tick each."""
     return [(np.array([time], dtype=np.int64), values[None], new) for time, values, new in ticks]
 
 
-def _table(
-    parts: list[tuple[Ints, Floats, bool]], like: TimeTable, every: float, signals: int
-) -> TimeTable:
-    """Ticks as a table; `parts` are runs of ticks, each saying whether a stretch begins with it."""
+def tick_table(parts: list[TickRun], like: TimeTable, every: float, signals: int) -> TimeTable:
+    """Runs of ticks as a table of ticks of `every` seconds; the rest is as in the table `like`."""
     parts = [part for part in parts if len(part[0])]
     sizes = np.cumsum([0] + [len(part[0]) for part in parts])
     starts = [int(size) for size, part in zip(sizes, parts, strict=False) if part[2]]

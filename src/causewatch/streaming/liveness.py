@@ -53,6 +53,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
 )
 """Why rows are not judged, by the kind of problem, with how many rows it concerns."""
 SLOW = "their clock hardly moves or was set back, so that no tick is complete"
+THIN = "they come too slowly, so that ticks have none of them, or too few"
 UNSCORED = "ticks are complete but have no score, as too many signals or earlier ticks are missing"
 
 
@@ -115,7 +116,7 @@ class Liveness:
         self._now = now
         self._useless = MOST if blind else 0.0  # share, as far as the use of rows is known
         self._open = 0  # rows of which that is not known yet
-        self._unscored = 0  # ticks in a row without a score
+        self._unscored = self._thin = 0  # ticks in a row without a score, and with too few rows
         self._dropped = 0
         self._judged_at: float | None = None
         self._unjudged, self._valueless = _Spell(), _Spell()
@@ -175,8 +176,8 @@ class Liveness:
             if self.rows - self._well[0] >= self._over / 4:
                 self._well = (self.rows, dict(problems()))
 
-    def tick(self, judged: bool, empty: bool = False) -> None:
-        """A tick is complete: judged or not, or `empty` of values."""
+    def tick(self, judged: bool, empty: bool = False, thin: bool = False) -> None:
+        """A tick is complete: judged or not, `empty` of values, or `thin`, of too few rows."""
         rows, self._open = self._open, 0
         if empty:
             self._valueless.add(rows, self._now())
@@ -185,6 +186,7 @@ class Liveness:
         self._unscored = 0 if judged or empty else self._unscored + 1
         if self._unscored <= self._warm_up:
             self._unjudged.end()
+        self._thin = self._thin + thin if self._unscored else 0
         if judged:
             self._judged_at = self._now()
             self.judged += rows
@@ -210,7 +212,9 @@ class Liveness:
             other = f"{{}} cannot be used ({worst.replace('_', ' ')})"
             why = REASONS.get(worst, other).format(f"{worse[worst]:,} of the last {count:,}")
         else:
-            why = UNSCORED if self._unscored > self._warm_up else SLOW
+            why = SLOW
+            if self._unscored > self._warm_up:
+                why = THIN if 3 * self._thin > self._unscored else UNSCORED
         since = ""
         if self.age is not None:
             moment = datetime.fromtimestamp(wall - self.age, UTC)

@@ -346,11 +346,20 @@ class Watch:
     def _take(self, batch: Batch, dropped: int) -> None:
         """Take in a batch; the source has dropped rows that would have come with it."""
         rows = len(batch)
-        if dropped:
+        if dropped and not rows:
             self._came(dropped)
         if rows:
             self._whole, self._behind = False, True
-            for tick in take(self.monitor, self.source, batch, self._came):
+            left = rows
+
+            def came(taken: int) -> None:
+                # Nobody knows between which rows the source has dropped others: evenly, then.
+                nonlocal left, dropped
+                share = dropped * taken // left if left > taken else dropped
+                left, dropped = left - taken, dropped - share
+                self._came(taken + share, later=dropped)
+
+            for tick in take(self.monitor, self.source, batch, came):
                 self._judged(tick)
             if self.liveness.blind:
                 self._say_that_rows_are_not_judged()
@@ -391,10 +400,14 @@ class Watch:
         for event, alarm in self.monitor.silent(detail, self._time, self._silence.lasted):
             self._note(event, alarm)
 
-    def _came(self, rows: int, lasted: float = 0.0) -> None:
-        """Rows have come, for so many seconds; say so if they are not judged."""
+    def _came(self, rows: int, lasted: float = 0.0, later: int = 0) -> None:
+        """Rows have come, for so many seconds; say so if they are not judged.
+
+        Of the rows dropped so far some are still to come.
+        """
         blind = self.liveness.blind
-        self.liveness.came(rows, self.counts.dropped, lambda: self.counts.problems, lasted)
+        dropped = self.counts.dropped - later
+        self.liveness.came(rows, dropped, lambda: self.counts.problems, lasted)
         if self.liveness.blind and not blind:
             log.warning("%s", self._say_that_rows_are_not_judged())
 
@@ -415,7 +428,8 @@ class Watch:
         self.counts.tick(tick)
         blind = self.liveness.blind
         empty = tick.score is None and bool(np.isnan(tick.values.array).all())
-        self.liveness.tick(tick.score is not None, empty)
+        thin = tick.rows < self.monitor.model.watching.habits.least_rows
+        self.liveness.tick(tick.score is not None, empty, thin)
         if blind and not self.liveness.blind:
             self.monitor.judged_again()
         for view in self.views:

@@ -9,8 +9,8 @@ import pytest
 import causewatch as cw
 from causewatch.data.table import TimeTable
 from causewatch.preprocess.survey import Survey
-from causewatch.preprocess.survey_values import LEVELS, Values
-from causewatch.preprocess.survey_wild import wild_findings, wild_values
+from causewatch.preprocess.survey_values import LEVELS, OUTERMOST, Values
+from causewatch.preprocess.survey_wild import plausible, wild_findings, wild_values
 
 ROWS = 5000
 NOISE = np.random.default_rng(3).normal(250.0, 2.0, ROWS)
@@ -34,7 +34,7 @@ def with_value(base, value, *rows):
 
 def wild(column):
     found = wild_values(surveyed(x=column).signals[0])
-    return None if found is None else [(one.value, one.rows, one.first) for one in found[0]]
+    return None if found is None else [(one.value, one.rows, one.first) for one in found.all]
 
 
 @pytest.mark.parametrize("value", [9999.0, -999.0, 1e9, 0.0])
@@ -68,12 +68,26 @@ def test_a_switch_and_several_wild_values_at_both_ends():
         with_value(np.full(ROWS, 16.0), 15.0, 3),  # a set-point
         with_value(NOISE, 9999.0, *range(0, ROWS, 20)),  # so often that it is another mode
         np.where(np.arange(ROWS) < 4000, NOISE, NOISE + 1000.0),
+        np.where(np.arange(ROWS) < 4960, NOISE - 250.0, NOISE),  # a pump that runs now and then
         np.full(ROWS, np.nan),
         [],
     ],
 )
 def test_operation_is_not_wild(column):
     assert wild(column) is None
+
+
+def test_spells_of_many_different_values_and_what_is_believed_then():
+    spells = NOISE.copy()
+    spells[1000:1040] = np.geomspace(1e4, 1e8, 40)
+    result = surveyed(x=spells, y=NOISE, z=with_value(NOISE, -1e6, 5))
+    assert len(wild_values(result.signals[0]).all) == 40
+    believed = plausible(result)
+    assert list(believed) == ["x", "z"]
+    assert believed["x"][0] == -1e100
+    assert spells[:1000].max() < believed["x"][1] < 1e4
+    assert -1e6 < believed["z"][0] < NOISE.min()
+    assert believed["z"][1] == 1e100
 
 
 def test_the_finding_names_signal_value_time_and_count():
@@ -101,7 +115,7 @@ def test_the_report_of_a_model_names_them_for_guarded_signals_too():
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 3000])
-@pytest.mark.parametrize("levels", [3, 9, 30, 100_000])
+@pytest.mark.parametrize("levels", [3, 9, 30, 400, 100_000])
 def test_the_outermost_values_are_counted_whatever_the_cuts(size, levels):
     column = np.random.default_rng(levels).integers(0, levels, 3000).astype(float)
     time = np.arange(3000)
@@ -110,7 +124,7 @@ def test_the_outermost_values_are_counted_whatever_the_cuts(size, levels):
         seen.add(column[begin : begin + size], time[begin : begin + size])
     found, first, counts = np.unique(column, return_index=True, return_counts=True)
     whole = list(zip(found.tolist(), counts.tolist(), first.tolist(), strict=True))
-    most = min(LEVELS, len(whole))
+    most = min(OUTERMOST, len(whole))
     assert [tuple(far) for far in seen.lowest[:most]] == whole[:most]
     assert [tuple(far) for far in seen.highest[:most]] == whole[::-1][:most]
     assert (seen.known is None) == (len(whole) > LEVELS)

@@ -44,7 +44,11 @@ def normal(rows: int) -> np.ndarray[Any, Any]:
 
 
 def watched(
-    model: NormalModel, seconds: Sequence[float], values: Any = None, **more: Any
+    model: NormalModel,
+    seconds: Sequence[float],
+    values: Any = None,
+    kind: str | None = "health",
+    **more: Any,
 ) -> list[dict[str, Any]]:
     """The events of a watch whose rows come at these seconds of the plant."""
     table = normal(len(seconds)) if values is None else values
@@ -53,9 +57,9 @@ def watched(
     source = MemorySource(model.signals, rows, times, most=more.pop("most", 100))
     store = MemoryStore()
     Watch(Monitor(model, describe=describe), source, store, now=FakeClock(), **more).run()
-    events = [event for event in store.events() if event["kind"] == "health"]
+    events = list(store.events())
     store.close()
-    return events
+    return events if kind is None else [event for event in events if event["kind"] == kind]
 
 
 def about_rows(events: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -81,6 +85,19 @@ def test_a_clock_that_stands_still(model: NormalModel, most: int) -> None:
     assert "; the last tick was judged at 2" in raised["headline"] or most == 1000
 
 
+@pytest.mark.parametrize("step", [0.0, 1e-6])
+@pytest.mark.parametrize("rows", [10, 30, 300])
+def test_what_comes_meanwhile_says_nothing_about_the_plant(
+    model: NormalModel, rows: int, step: float
+) -> None:
+    """The tick of such rows is a mean over far more time than it seems."""
+    still = STEADY[:100] + [99.0 + step * k for k in range(rows)] + STEADY[100:140]
+    drifting = normal(len(still)) + np.linspace(0.0, 30.0, len(still))[:, None]
+    drifting[:100], drifting[100 + rows :] = normal(100), normal(40)
+    events = watched(model, still, drifting, kind=None)
+    assert {event["kind"] for event in events} <= {"health"}
+
+
 @pytest.mark.parametrize("most", [1, 1000])
 def test_a_clock_that_hardly_moves(model: NormalModel, most: int) -> None:
     slow = STEADY[:100] + [99.0 + 1e-6 * k for k in range(200)]
@@ -93,6 +110,14 @@ def test_it_is_over_once_judging_goes_on(model: NormalModel) -> None:
     events = about_rows(watched(model, some, normal(400)))
     assert events[0] == ("raised", "not_judged")
     assert [event for event, _ in events].index("cleared") == len(events) - 1
+
+
+@pytest.mark.parametrize("most", [1, 1000])
+def test_rows_that_come_too_slowly(model: NormalModel, most: int) -> None:
+    """One finding: mechanisms cannot be judged by rows that are held constant."""
+    slow = [4.0 * k for k in range(100)]
+    (raised,) = watched(model, slow, normal(400)[::4], kind=None, most=most)
+    assert (raised["event"], raised["problem"]) == ("raised", "rate_wrong")
 
 
 @pytest.mark.parametrize("most", [1, 1000])
@@ -188,6 +213,13 @@ def test_a_followed_file_gains_a_column(model: NormalModel, tmp_path: Path) -> N
     assert events[-1]["event"] == "cleared"
 
 
+def test_one_bad_line_in_ten_is_no_matter(model: NormalModel, tmp_path: Path) -> None:
+    """Though 45 of them are read at once, with the good ones between them."""
+    good = lines(100, 500).splitlines(keepends=True)
+    mixed = "".join("what?\n" * (k % 9 == 0) + line for k, line in enumerate(good))
+    assert followed(tmp_path / "log.csv", model, mixed) == []
+
+
 def test_a_header_in_the_middle_says_so(model: NormalModel, tmp_path: Path) -> None:
     swapped = "".join(
         ",".join([t, b, a, c, d]) + "\n"
@@ -267,6 +299,20 @@ def test_the_first_ticks_of_a_stretch_count_neither_way() -> None:
         liveness.came(20, 0, nothing_wrong)
         liveness.tick(False, empty=True)
     assert liveness.blind
+
+
+def test_it_says_that_rows_come_too_slowly() -> None:
+    liveness = Liveness(1.0, 3)
+    for _ in range(40):
+        liveness.came(1, 0, nothing_wrong)
+        liveness.tick(False)
+        liveness.tick(False, thin=True)
+    assert liveness.blind
+    assert "they come too slowly" in liveness.sentence("a pipe", {}, 0.0)
+    for _ in range(100):
+        liveness.came(1, 0, nothing_wrong)
+        liveness.tick(False)
+    assert "too many signals or earlier ticks are missing" in liveness.sentence("a pipe", {}, 0.0)
 
 
 @pytest.mark.parametrize("rows_per_tick", [1, 10, 100])
