@@ -58,7 +58,8 @@ class Retention:
     Attributes
     ----------
     days
-        Alarms whose last event was written longer ago are forgotten; None keeps them for ever.
+        Alarms whose last event was written longer ago are forgotten; None keeps them for ever. Of
+        the time between two saves a day counts at most, whatever the clock says.
     events
         At most so many events are kept, the latest; None for any number.
     """
