@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from contextlib import closing, contextmanager, nullcontext
@@ -224,6 +225,57 @@ def test_foreign_rows_are_no_events(place, store):
     assert [one.number for one in store.notices(1, 2)] == [11]
     assert [one["id"] for one in store.events()] == ["a", "d"]
     assert [one["id"] for one in store.alarms()] == ["d", "a"]
+
+
+def body_of(store, number):
+    return store._rows("SELECT body FROM events WHERE number = ? ORDER BY watch", number)[-1][0]
+
+
+def test_an_event_that_was_changed_is_named_and_left_out(place, store, caplog):
+    store.save(None, [event("a"), event("b"), event("a", "cleared")])
+    assert store.faults() == ""
+    changed = body_of(store, 3).replace("2026-01-01T00:01:00Z", "2027-01-01T00:01:00Z")
+    place.sql(f"UPDATE events SET body = '{escaped(changed)}' WHERE number = 3")
+    with caplog.at_level("WARNING"):
+        assert told(store) == [(1, "a", "raised"), (2, "b", "raised")]
+        assert [one["id"] for one in store.events()] == ["a", "b"]
+    assert [one.getMessage() for one in caplog.records] == [
+        f"Event 3, of alarm a, in {store.name} is damaged and left out; restore it from a copy if"
+        " it is needed."
+    ]
+    # The alarm is still there, as it was before.
+    assert [one["id"] for one in store.alarms()] == ["b", "a"]
+    assert store.alarm("a")["event"] == "raised"
+    assert [one["event"] for _, one in store.history()] == ["raised", "raised"]
+    assert store.faults() == (
+        f"The state in {store.name} is not whole: damaged: event 3 of alarm a; the rest is used."
+    )
+
+
+def escaped(body):
+    """For `Place.sql`, which fills in braces."""
+    return body.replace("'", "''").replace("{", "{{").replace("}", "}}")
+
+
+def test_events_of_earlier_releases_have_no_checksum(place, store):
+    store.save(None, [event("a")])
+    old = json.dumps(event("a", headline="as it was"))
+    place.sql(f"UPDATE events SET body = '{escaped(old)}' WHERE number = 1")
+    assert [one["headline"] for one in store.events()] == ["as it was"]
+    assert store.faults() == ""
+
+
+def test_events_that_are_gone_are_missed_once(place, store):
+    store.save(None, [event(id) for id in "abcd"])
+    key = store.notices(0)[0].key
+    place.sql("DELETE FROM events WHERE watch = '{watch}' AND number IN (2, 3)")
+    assert store.faults() == (
+        f"The state in {store.name} is not whole: it lacks 2 events (a log was removed, or an older"
+        " copy put back); the rest is used."
+    )
+    assert store.faults() == ""
+    assert store.notices(0)[0].key != key  # as numbers may be used again
+    assert store.forget(Retention(days=None, events=2), 0.0) == 0  # they count no more
 
 
 def test_sinks_go_on_where_they_were(place, store):

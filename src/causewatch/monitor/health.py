@@ -32,12 +32,12 @@ Bools = NDArray[np.bool_]
 
 HealthState = Literal[
     "ok", "missing", "stale", "frozen", "out_of_range", "unlike", "rate_wrong", "not_judged",
-    "silent",
+    "silent", "incomplete",
 ]  # fmt: skip
 
 STATES: tuple[HealthState, ...] = (
     "ok", "unlike", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "not_judged",
-    "silent",
+    "silent", "incomplete",
 )  # fmt: skip
 """By number; of several that hold for a signal at once the last is its state."""
 OK, UNLIKE, OUT_OF_RANGE, FROZEN, STALE, MISSING = range(6)
@@ -187,6 +187,7 @@ class HealthWatch(Stateful):
             Of the rows; see `rate`.
         """
         changes = self._over("silent", time, "Rows come again.")
+        changes += self._over("incomplete", time, "Watching goes on with what is left.")
         if pace is not None:
             changes += self.rate(time, pace)
         if new_stretch:
@@ -341,6 +342,10 @@ class HealthWatch(Stateful):
     def silent(self, time: int, detail: str) -> None:
         """Set the stream to `silent`; the next tick takes that back."""
         self._blind("silent", time, detail)
+
+    def incomplete(self, time: int, detail: str) -> None:
+        """Set the stream to `incomplete`; the next tick takes that back."""
+        self._blind("incomplete", time, detail)
 
     def not_judged(self, time: int, detail: str) -> None:
         """Set the stream to `not_judged`, until `judged`."""

@@ -215,6 +215,15 @@ class Monitor(Stateful):
         self._health.not_judged(at, detail)
         return self._policy.alert(at, STREAM, "not_judged", at)
 
+    def incomplete(self, detail: str, time: int | None = None) -> AlarmEvents:
+        """Raise an alarm because a saved state is not whole; the next tick clears it.
+
+        Parameters as for `silent`.
+        """
+        at = self._time if self._time is not None else time or 0
+        self._health.incomplete(at, detail)
+        return self._policy.alert(at, STREAM, "incomplete", at)
+
     def judged_again(self) -> None:
         """Rows are judged again; the alarm is cleared after some more ticks, as any other."""
         at = self._time or 0

@@ -284,6 +284,7 @@ class Watch:
             if saved is not None and self._goes_on(after):
                 self.counts.rows_before = saved.counts.get("rows", 0)
             written = self._written(after)
+            self._look_for_faults()
             if self._keep:
                 self._save()  # what is begun from now on belongs to this state
             if self._scores is not None:
@@ -296,6 +297,17 @@ class Watch:
             self._whole = False
             self._close()
             raise
+
+    def _look_for_faults(self) -> None:
+        """Raise an alarm if what an earlier run left is not whole; the watch goes on all the same.
+
+        It is dated with the last tick, or by the clock of the machine.
+        """
+        if fault := self._store.faults():
+            log.warning("%s", fault)
+            self._time = self._time or _clock_time(self._wall(), self.monitor.clock)
+            for event, alarm in self.monitor.incomplete(fault, self._time):
+                self._note(event, alarm)
 
     def _written(self, after: Mapping[str, Any]) -> tuple[int | None, bool]:
         """How much of the file of scores belongs to the state, and whether the rest comes again."""

@@ -39,6 +39,39 @@ def model() -> NormalModel:
     return cw.learn(table.insert_column(0, times), every=2.0)
 
 
+def test_a_state_that_is_not_whole_is_an_alarm(model: NormalModel, tmp_path: Path) -> None:
+    """Told once, at the start; watching goes on with the rest."""
+
+    def run(until: int) -> list[dict[str, Any]]:
+        store = SqliteStore(tmp_path / "state")
+        with store.lock():
+            saved, monitor = store.load(), Monitor(model, describe=describe)
+            if saved is not None:
+                monitor.restore(saved.monitor)
+            known = store.last
+            values = [dict(zip("abcd", row, strict=True)) for row in normal(until).tolist()]
+            times = [START + timedelta(seconds=k) for k in range(until)]
+            source = MemorySource(model.signals, values, times)
+            Watch(monitor, source, store, keep=True, saved=saved, now=FakeClock()).run()
+            told = [dict(notice.body) for notice in store.notices(known)]
+        store.close()
+        return told
+
+    assert run(60) == []
+    (tmp_path / "earlier").write_bytes((tmp_path / "state" / "watch.db").read_bytes())
+    assert run(120) == []
+    (tmp_path / "earlier").replace(tmp_path / "state" / "watch.db")
+    raised, cleared = run(180)
+    assert (raised["event"], raised["problem"], raised["kind"]) == (
+        "raised",
+        "incomplete",
+        "health",
+    )
+    assert "is not whole: it lacks 2 saves of an earlier run" in raised["headline"]
+    assert cleared["event"] == "cleared"
+    assert run(240) == []
+
+
 def normal(rows: int) -> np.ndarray[Any, Any]:
     return SYSTEM.simulate(rows, seed=23).values
 

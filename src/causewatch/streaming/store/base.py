@@ -92,6 +92,13 @@ class Store(Protocol):
     def check(self) -> None:
         """Raise `SettingError` unless a watch has kept something here."""
 
+    def faults(self) -> str:
+        """What of an earlier run's saves and events is missing or damaged, as a sentence.
+
+        Empty if nothing is. Asked by the watch that holds the lock, before it writes anything; what
+        is missing is told once.
+        """
+
     def load(self) -> Checkpoint | None:
         """The state that was saved last; raises `ModelFileError` if it is damaged."""
 
