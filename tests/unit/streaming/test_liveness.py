@@ -17,9 +17,10 @@ import causewatch as cw
 from causewatch.explain.described import describe
 from causewatch.model import NormalModel
 from causewatch.monitor import Monitor
+from causewatch.server.probes import MetricsServer
 from causewatch.simulate import random_system
 from causewatch.streaming.liveness import Liveness
-from causewatch.streaming.metrics import Metrics, MetricsServer
+from causewatch.streaming.metrics import Metrics
 from causewatch.streaming.runner import Watch
 from causewatch.streaming.silence import Silence
 from causewatch.streaming.source import Wanted
