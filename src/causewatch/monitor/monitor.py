@@ -309,6 +309,10 @@ class Monitor(Stateful):
     def _complete(self, tick: FullTick) -> Tick:
         """One complete tick."""
         self._time = tick.time
+        if self.model.watching.published is None:  # that method takes every number as it is
+            tick = self._health.readings(tick)
+        for name, sentence in self._health.absurd.items():
+            self._intake.note("no_readings", sentence, about=name)
         changes: list[HealthChange] = []
         for name in self._policy.take_accepted():
             changes += self.accept(name, tick.time)
