@@ -396,10 +396,11 @@ def test_what_was_written_after_the_last_save_is_found_again(plant, whole, tmp_p
     files = ["--alarms", tmp_path / "a.jsonl", "--scores", tmp_path / "s.csv", "--state", state]
     source.write_text("".join(plant.lines[:215]))
     assert watch(plant, source, *files) == 0
-    early = (state / "watch.db").read_bytes()
+    early = {name: (state / name).read_bytes() for name in ("watch.db", "saves")}
     source.write_text("".join(plant.lines))
     assert watch(plant, source, *files) == 0
-    (state / "watch.db").write_bytes(early)
+    for name, content in early.items():
+        (state / name).write_bytes(content)
     with (tmp_path / "a.jsonl").open("a") as file:
         file.write('{"id": "cut sho')
     assert watch(plant, source, *files) == 0
