@@ -148,6 +148,11 @@ HEALTH = {
         " late or unreadable; the sentence says which.",
         "Check the clock of the plant, the exporter, and who else sends rows.",
     ),
+    "incomplete": (
+        "At the start: saves or events of an earlier run are missing or damaged; the sentence says"
+        " which.",
+        "Restore a copy if that is not enough; look at the disk.",
+    ),
     "silent": ("No rows come at all.", "Check source, network and broker."),
 }
 

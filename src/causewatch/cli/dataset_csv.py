@@ -11,6 +11,7 @@ import polars as pl
 
 from causewatch.data.datasets.base import Recording
 from causewatch.data.datasets.shaping import event_labels
+from causewatch.data.spreadsheet import as_text
 from causewatch.data.table import NANOSECONDS, TimeTable
 
 __all__ = ["recording_csv"]
@@ -30,7 +31,7 @@ def recording_csv(recording: Recording, labelled: bool) -> bytes:
     table = _with_holes(table)
     columns = _time_column(table)
     for place, name in enumerate(table.signals):
-        columns.append(_number_column(name, table.values[:, place]))
+        columns.append(_number_column(as_text(name), table.values[:, place]))
     if labelled:
         columns.append(_number_column("label", table.labels))
     target = io.BytesIO()

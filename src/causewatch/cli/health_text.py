@@ -12,12 +12,13 @@ UNWELL = "◆"
 """The sign of ill health, as on the page."""
 
 WORDS = {
+    "incomplete": "state not whole",
     "silent": "no rows come",
     "not_judged": "rows come and are not judged",
     "rate_wrong": "rows come at another rate",
     "unlike": "no longer as learnt",
 }
-"""Words for states whose name does not say enough. The first three are of the stream as a whole,
+"""Words for states whose name does not say enough. The first four are of the stream as a whole,
 which has no name that people know."""
 
 

@@ -173,6 +173,7 @@ def _serve(plan: Plan, settings: ServeSettings, force: bool, tags: Path | None) 
     from causewatch.cli.summary import console
     from causewatch.cli.watch_text import show_counts
     from causewatch.server.access.settings import check_settings
+    from causewatch.server.probes import telling
     from causewatch.server.service import serving
     from causewatch.streaming.service import prepare
 
@@ -183,7 +184,8 @@ def _serve(plan: Plan, settings: ServeSettings, force: bool, tags: Path | None) 
     views: list[View] = [] if live is None else [live]
     with ExitStack() as stack:
         stack.enter_context(warnings())
-        watch = stack.enter_context(prepare(plan, views, force=force))
+        observers = stack.enter_context(telling(plan))
+        watch = stack.enter_context(prepare(plan, views, observers, force=force))
         server = stack.enter_context(serving(watch, plan.model, settings, plan.reading, plan.tags))
         watch.views = (_announced(screen, server.address), *watch.views)
         if live is not None:

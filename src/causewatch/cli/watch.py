@@ -135,6 +135,7 @@ def watch(
 def _watch(plan: Plan, force: bool, as_json: bool) -> None:
     from causewatch.cli.live import LinesOut, LiveView
     from causewatch.cli.summary import console
+    from causewatch.server.probes import telling
     from causewatch.streaming.service import prepare
 
     with ExitStack() as stack:
@@ -143,7 +144,8 @@ def _watch(plan: Plan, force: bool, as_json: bool) -> None:
         live = LiveView(screen) if screen.is_terminal and not as_json else None
         lines = None if live is not None else LinesOut(as_json)
         views: list[View] = [view for view in (live, lines) if view is not None]
-        ready = stack.enter_context(prepare(plan, views, force=force))
+        observers = stack.enter_context(telling(plan))
+        ready = stack.enter_context(prepare(plan, views, observers, force=force))
         if live is not None:
             stack.enter_context(live)
         undisturbed()

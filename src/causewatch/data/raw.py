@@ -11,6 +11,7 @@ from typing import Protocol
 import polars as pl
 
 from causewatch.data.notes import Tally
+from causewatch.data.spreadsheet import from_text
 from causewatch.data.table import SourceFile
 from causewatch.errors import HIDDEN, TableError, listing, shorten
 
@@ -93,7 +94,7 @@ def check_name(name: str, place: str) -> None:
 
 def clean_name(name: str) -> str:
     """The name of a column without superfluous blanks, however it stands in its file."""
-    return " ".join(name.split())
+    return from_text(" ".join(name.split()))
 
 
 def check_columns(count: int, source: str) -> None:
@@ -120,7 +121,7 @@ def clean_names(names: Sequence[str], source: str, tally: Tally) -> tuple[str, .
         if not name:
             name = f"column_{position + 1}"
             unnamed.append(name)
-        elif name != given:
+        elif name != from_text(given):
             padded.append(name)
         unique, number = name, taken.get(name, 0)
         while unique in taken:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.monitor.book import AlarmBook
+from causewatch.monitor.feedback import MARGIN
 from causewatch.monitor.stateful import Stateful
 from causewatch.monitor.tracks import Track
 
@@ -29,7 +32,7 @@ class AnomalyAlarms(Stateful):
         Which signals are direct causes of which others; None: not known.
     """
 
-    STATE = ("streak", "onset")
+    STATE = ("streak", "onset", "answered")
 
     def __init__(self, book: AlarmBook, effects: Mask | None) -> None:
         self._book = book
@@ -38,6 +41,9 @@ class AnomalyAlarms(Stateful):
             self._effects = np.pad(effects, (0, len(book.names) - len(effects)))
         self.streak = 0  # ticks in a row that speak for a new alarm
         self.onset = 0  # time of the first of them
+        # Signals of events that were called normal and are not over: of which alarm, up to which
+        # evidence they belong to it, and for how many ticks they have been quiet.
+        self.answered: dict[str, list[Any]] = {}
 
     def step(self, score: float, evidence: Floats, raw: Floats | None, hold: bool) -> None:
         """Go on by one tick whose score is known; the rest is as for `AlarmPolicy.update`."""
@@ -46,6 +52,8 @@ class AnomalyAlarms(Stateful):
         level = self._padded(evidence)
         own = level if raw is None else self._padded(np.minimum(raw, LARGEST))
         loud = (level > 1.0) & ~book.shelves.muted["anomaly"]
+        if self.answered:
+            loud &= ~self._still_normal(level)
         for track in book.anomalies:
             loud &= ~track.member
         visible = [track for track in book.anomalies if track.alarm.shelved_until is None]
@@ -65,6 +73,34 @@ class AnomalyAlarms(Stateful):
             self._rise(loud, level, own)
         else:
             self.streak = 0
+
+    def answer(self, track: Track, widened: Floats) -> None:
+        """The event of an alarm is normal: its signals raise nothing more until it is over.
+
+        Their limits are so many times `widened` from now on.
+        """
+        names, evidence = self._book.names, MARGIN * np.nan_to_num(track.evidence)
+        evidence[: len(widened)] /= widened
+        members = np.flatnonzero(track.member).tolist()
+        normal = {names[k]: [track.alarm.id, float(evidence[k]), 0] for k in members}
+        self.answered = {**self.answered, **normal}
+
+    def take_back(self, id: str) -> None:
+        """The event of an alarm is not normal after all."""
+        self.answered = {name: one for name, one in self.answered.items() if one[0] != id}
+
+    def _still_normal(self, level: Floats) -> Mask:
+        """Signals that are no louder than in an event that was called normal and goes on."""
+        rules, normal = self._book.settings, np.zeros(len(level), dtype=np.bool_)
+        left = {}
+        for name, (id, largest, quiet) in self.answered.items():
+            k = self._book.index[name]
+            normal[k] = level[k] <= largest
+            quiet = quiet + 1 if level[k] < rules.clear_below else 0
+            if quiet < max(rules.clear_after, rules.merge_within):
+                left[name] = [id, largest, quiet]
+        self.answered = left
+        return normal
 
     def _padded(self, values: Floats) -> Floats:
         """`values` with those of names that have a health but no evidence, which is unknown."""

@@ -17,6 +17,7 @@ from causewatch.data import Clock, format_duration, number, numbers
 from causewatch.detectors.habits import NormalHabits, unchanged
 from causewatch.errors import SettingError
 from causewatch.monitor.stateful import Stateful
+from causewatch.preprocess.ticks import FullTick
 
 __all__ = [
     "STREAM",
@@ -32,12 +33,12 @@ Bools = NDArray[np.bool_]
 
 HealthState = Literal[
     "ok", "missing", "stale", "frozen", "out_of_range", "unlike", "rate_wrong", "not_judged",
-    "silent",
+    "silent", "incomplete",
 ]  # fmt: skip
 
 STATES: tuple[HealthState, ...] = (
     "ok", "unlike", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "not_judged",
-    "silent",
+    "silent", "incomplete",
 )  # fmt: skip
 """By number; of several that hold for a signal at once the last is its state."""
 OK, UNLIKE, OUT_OF_RANGE, FROZEN, STALE, MISSING = range(6)
@@ -58,6 +59,9 @@ LEAST_FROZEN = 10
 """Ticks for which a signal must stand still at least to be called frozen."""
 OFTEN_STILL = 0.5
 """A signal that stands still at more than this share of normal ticks is never called frozen."""
+ABSURD = 1e6
+"""What is so many times as large as anything in normal operation (or as 1, where that is larger) is
+no reading at all, and counts as missing: no plant does that, a broken converter or gateway does."""
 OUTSIDE = 3
 """Ticks in a row beyond that margin before a signal is called out of range: a spike is none."""
 CALM = 5
@@ -148,6 +152,10 @@ class HealthWatch(Stateful):
         self._outside, self._calm = np.zeros((2, size), dtype=np.int64)
         self._last = np.full(size, np.nan)
         self._state = np.zeros(size, dtype=np.int8)
+        extreme = np.fmax(np.abs(habits.low), np.abs(habits.high))
+        # A signal that never varied does not tell its scale: a pressure in Pa may come alive.
+        self._largest = ABSURD * np.fmax(np.where(known, 1.0, ABSURD), extreme)
+        self._absurd: dict[int, float] = {}  # what was no reading at this tick, by column
         self._unlike: dict[str, tuple[int, str]] = {}  # since when, and a sentence
         self._now: dict[str, SignalHealth] = {}
         self.quiet = True  # whether all are well, with values of their own and in range
@@ -162,6 +170,31 @@ class HealthWatch(Stateful):
     def now(self) -> Mapping[str, SignalHealth]:
         """The signals that are not well; `STREAM` stands for the stream as a whole."""
         return dict(self._now)
+
+    def readings(self, tick: FullTick) -> FullTick:
+        """The tick without what is no reading; call it before each `update`."""
+        self._absurd.clear()
+        bad = np.abs(tick.values) > self._largest
+        if not np.count_nonzero(bad):
+            return tick
+        self._absurd = {k: float(tick.values[k]) for k in np.flatnonzero(bad).tolist()}
+        values, low, high = (
+            np.where(bad, np.nan, part) for part in (tick.values, tick.low, tick.high)
+        )
+        return tick._replace(values=values, low=low, high=high, fresh=tick.fresh & ~bad)
+
+    @property
+    def absurd(self) -> Mapping[str, str]:
+        """A sentence for each signal whose value was no reading at this tick."""
+        return {self._columns[k]: self._absurd_text(k) for k in self._absurd}
+
+    def _absurd_text(self, column: int) -> str:
+        low, high = float(self._habits.low[column]), float(self._habits.high[column])
+        value, low_text, high_text = numbers(self._absurd[column], low, high)
+        return (
+            f"{self._columns[column]} sends {value}, which is no reading; in normal operation it"
+            f" lay between {low_text} and {high_text}."
+        )
 
     def update(
         self,
@@ -192,6 +225,7 @@ class HealthWatch(Stateful):
             the stream.
         """
         changes = self._over("silent", time, "Rows come again.")
+        changes += self._over("incomplete", time, "Watching goes on with what is left.")
         if pace is not None:
             changes += self.rate(time, pace)
         if rows == 0:
@@ -280,6 +314,8 @@ class HealthWatch(Stateful):
     def _detail(self, column: int, state: HealthState, value: float) -> str:
         """The sentence for a state."""
         name, habits = self._columns[column], self._habits
+        if state == "missing" and column in self._absurd:
+            return self._absurd_text(column)
         if state == "missing":
             return f"{name} sends no value."
         if state == "stale":
@@ -348,6 +384,10 @@ class HealthWatch(Stateful):
     def silent(self, time: int, detail: str) -> None:
         """Set the stream to `silent`; the next tick takes that back."""
         self._blind("silent", time, detail)
+
+    def incomplete(self, time: int, detail: str) -> None:
+        """Set the stream to `incomplete`; the next tick takes that back."""
+        self._blind("incomplete", time, detail)
 
     def not_judged(self, time: int, detail: str) -> None:
         """Set the stream to `not_judged`, until `judged`."""

@@ -100,6 +100,10 @@ class Intake(Stateful):
         """What is new since the last call, as sentences to show."""
         return self._problems.drain()
 
+    def note(self, kind: str, text: str, about: str) -> None:
+        """Count a problem that was seen in a tick."""
+        self._problems.add(kind, text, about=about)
+
     def row(
         self, values: Mapping[str, Any] | Sequence[Any] | NDArray[Any], time: Any = None
     ) -> list[FullTick]:

@@ -218,6 +218,15 @@ class Monitor(Stateful):
         self._health.not_judged(at, detail)
         return self._policy.alert(at, STREAM, "not_judged", at)
 
+    def incomplete(self, detail: str, time: int | None = None) -> AlarmEvents:
+        """Raise an alarm because a saved state is not whole; the next tick clears it.
+
+        Parameters as for `silent`.
+        """
+        at = self._time if self._time is not None else time or 0
+        self._health.incomplete(at, detail)
+        return self._policy.alert(at, STREAM, "incomplete", at)
+
     def judged_again(self) -> None:
         """Rows are judged again; the alarm is cleared after some more ticks, as any other."""
         at = self._time or 0
@@ -303,6 +312,10 @@ class Monitor(Stateful):
     def _complete(self, tick: FullTick) -> Tick:
         """One complete tick."""
         self._time = tick.time
+        if self.model.watching.published is None:  # that method takes every number as it is
+            tick = self._health.readings(tick)
+        for name, sentence in self._health.absurd.items():
+            self._intake.note("no_readings", sentence, about=name)
         changes: list[HealthChange] = []
         for name in self._policy.take_accepted():
             changes += self.accept(name, tick.time)

@@ -41,7 +41,7 @@ __all__ = ["AlarmPolicy"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-VERSION = 3
+VERSION = 4
 """Of the layout of a snapshot."""
 MOST_COMMENTS = 20
 """How many remarks an alarm keeps; the oldest go first."""
@@ -167,7 +167,7 @@ class AlarmPolicy:
         book = self._book
         book.tick += 1
         known = score if score is not None and score == score else None
-        busy = book.anomalies or book.health or self._health.pending
+        busy = book.anomalies or book.health or self._health.pending or self._anomalies.answered
         if not busy and (known is None or known <= 1.0) and time < book.shelves.next_expiry:
             if known is not None:
                 self._anomalies.streak = 0
@@ -316,14 +316,18 @@ class AlarmPolicy:
         Each limit becomes `MARGIN` times the largest value its signal has reached in the alarm, at
         most `WIDEST` times the learnt one.
         They are those of `signals`, or else of the causes that the alarm names, and of no others.
-        `undo_normal` takes it back.
+        Without `signals` it is the event that was normal: until it is over, none of the alarm's
+        signals raises another one, unless it gets louder than it was. `undo_normal` takes it back.
         """
         track = self._book.find(id)
         places = self._concerned(track, signals)
         wider = np.clip(np.nan_to_num(MARGIN * track.raw), 1.0, WIDEST)
         factors = {self._book.names[k]: float(wider[k]) for k in places}
         remark = _remark(by, at, comment)
+        before = self.factors
         self._feedback.add(NormalMark(id, by, at, factors))
+        if signals is None and track.alarm.on:
+            self._anomalies.answer(track, self.factors / before)
         return self._clear(track, remark, normal=True)
 
     def undo_normal(self, id: str, *, by: str, at: int, comment: str = "") -> AlarmEvents:
@@ -336,6 +340,7 @@ class AlarmPolicy:
         if id not in marked:
             raise UnknownNameError(id, "alarm marked as normal", marked)
         self._feedback.remove(id)
+        self._anomalies.take_back(id)
         tracks = [track for track in self._book.recent if track.alarm.id == id]
         return self._note("updated", tracks, remark, normal=False)
 

@@ -44,6 +44,8 @@ class WebServer:
         Where to listen, and the certificate.
     begun
         Called in the loop of the server before the first request.
+    what, option
+        What is served, and which option says where: for sentences.
     """
 
     def __init__(
@@ -51,8 +53,20 @@ class WebServer:
         app: Any,
         settings: ServeSettings,
         begun: Callable[[asyncio.AbstractEventLoop], None] = lambda loop: None,
+        *,
+        what: str = "The page",
+        option: str = "--port",
     ) -> None:
-        self._socket = _listen(settings.host, settings.port)
+        self._what = what
+        try:
+            self._socket = _listen(settings.host, settings.port)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            msg = (
+                f"{what} cannot be served at {settings.host}:{settings.port}: {reason}; name"
+                f" another {option}."
+            )
+            raise StreamError(msg) from error
         self.port: int = self._socket.getsockname()[1]
         secure = settings.cert is not None
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
@@ -89,7 +103,7 @@ class WebServer:
         self._thread.start()
         if not self._server.ready.wait(BEGIN) or not self._thread.is_alive():
             self.close()
-            msg = f"The page cannot be served at {self.address}; the log says why."
+            msg = f"{self._what} cannot be served at {self.address}; the log says why."
             raise StreamError(msg)
 
     def close(self) -> None:
@@ -103,7 +117,7 @@ class WebServer:
         try:
             self._server.run(sockets=[self._socket])
         except Exception:  # the watch goes on without its page
-            log.exception("The page is no longer served.")
+            log.exception("%s is no longer served.", self._what)
         finally:
             self._server.ready.set()
 
@@ -157,9 +171,7 @@ def _listen(host: str, port: int) -> socket.socket:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT)
         made.bind((host, port))
         made.listen(BACKLOG)
-    except OSError as error:
+    except OSError:
         made.close()
-        reason = (error.strerror or str(error)).lower()
-        msg = f"The page cannot be served at {host}:{port}: {reason}; name another --port."
-        raise StreamError(msg) from error
+        raise
     return made

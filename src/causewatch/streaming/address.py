@@ -21,7 +21,16 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from causewatch.data import parse_duration
 from causewatch.errors import CausewatchError, SettingError, UnknownNameError, shorten
 
-__all__ = ["Address", "Login", "Seconds", "Tls", "options_of", "parse_address", "secret"]
+__all__ = [
+    "Address",
+    "Login",
+    "Seconds",
+    "Tls",
+    "check_secret",
+    "options_of",
+    "parse_address",
+    "secret",
+]
 
 T = TypeVar("T")
 
@@ -116,6 +125,18 @@ def secret(env: str, file: str, what: str) -> str | None:
             msg = f"The {what} is to be in {file!r}, which cannot be read: {reason}."
             raise SettingError(msg) from error
     return None
+
+
+def check_secret(option: str, value: str) -> None:
+    """Raise if an option names what holds a secret, and nothing is there.
+
+    >>> check_secret("qos", "1")
+    """
+    what, _, where = option.rpartition("_")
+    if where == "env":
+        secret(value, "", what)
+    elif where == "file" and what.endswith(("password", "secret", "token")):
+        secret("", value, what)
 
 
 def parse_address(url: str, options: Mapping[str, Any] | None = None) -> Address:

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from causewatch.errors import SettingError
 from causewatch.monitor import AlarmSettings
+from causewatch.streaming.address import check_secret, parse_address
 from causewatch.streaming.config_check import check_place, checked_address
 from causewatch.streaming.config_words import Words, is_secret, table_of
 from causewatch.streaming.lined import show
@@ -222,8 +223,8 @@ def load_config(path: str | os.PathLike[str], *, look: bool = False) -> WatchCon
     path
         The file.
     look
-        Whether to look for the model and for a source that is a file, which must be there, and
-        whether a file that is written to has another use.
+        Whether to look for the model, for a source that is a file, and for what is to hold secrets,
+        which must be there, and whether a file that is written to has another use.
     """
     file = Path(path)
     data, lines = read_toml(file, "configuration")
@@ -244,6 +245,7 @@ def load_config(path: str | os.PathLike[str], *, look: bool = False) -> WatchCon
     _check_rest(found, words)
     if look:
         _look_for_files(found, words)
+        _look_for_secrets(found, words)
         tag_file = [data["tags"]] if isinstance(data.get("tags"), str) else []
         _check_uses(found, [file.name, *tag_file])
     return found
@@ -343,6 +345,22 @@ def _look_for_files(found: WatchConfig, words: Words) -> None:
         if not path.exists():
             text = f"{table_of(where)}is {show(name)}, but there is no file {str(path)!r}"
             raise words.at(where, f"{text}; paths are relative to this configuration.")
+
+
+def _look_for_secrets(found: WatchConfig, words: Words) -> None:
+    """Raise for an environment variable or a file that is to hold a secret and is not there."""
+    places: dict[KeyPath, Place] = {("source",): found.source.place(found.folder)}
+    places |= {("sinks", k): sink.place(found.folder) for k, sink in enumerate(found.sinks)}
+    if found.state is not None:
+        places |= {("state",): Place(found.state)}
+    for where, place in places.items():
+        if not is_address(place.where):
+            continue
+        for name, value in parse_address(place.where, place.options).options.items():
+            try:
+                check_secret(name, str(value))
+            except SettingError as error:
+                raise words.about((*where, name), error) from None
 
 
 def _check_uses(found: WatchConfig, read: Sequence[str]) -> None:

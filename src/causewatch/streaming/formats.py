@@ -113,6 +113,8 @@ def _extensions(notice: Notice) -> dict[str, str]:
         "start": _cef_time(body.get("raised_at")),
         "end": _cef_time(body.get("cleared_at")),
         "externalId": _text(body.get("id")),
+        "flexString2Label": "key",  # before all that is long, which may be cut off
+        "flexString2": notice.key,
         "cat": _text(body.get("kind")),
         "act": _text(body.get("event")),
         "msg": _short(str(body.get("headline") or ""), LONGEST_MESSAGE) or None,
@@ -215,6 +217,7 @@ def _diagnostics(notice: Notice) -> dict[str, Any]:
         "event": body.get("event"),
         "id": body.get("id"),
         "number": notice.number,
+        "key": notice.key,
         "time": body.get("time"),
         "raised_at": body.get("raised_at"),
         "cleared_at": body.get("cleared_at"),

@@ -16,11 +16,10 @@ from causewatch.extras import needed
 from causewatch.monitor.alarms import Kind
 from causewatch.monitor.health import STREAM, HealthState
 from causewatch.streaming.formats import VERSION
-from causewatch.streaming.metrics_server import MetricsServer
 from causewatch.streaming.sink import Status
 from causewatch.streaming.source import is_away
 
-__all__ = ["Metrics", "MetricsServer"]
+__all__ = ["Metrics"]
 
 Values = Mapping[Any, float]
 """Values by their labels, which are tuples of text."""

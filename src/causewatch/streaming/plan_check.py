@@ -14,11 +14,12 @@ from causewatch.streaming.address import parse_address
 from causewatch.streaming.open import feeds_back, is_address
 from causewatch.streaming.plan import Plan
 from causewatch.streaming.scores import check_scores
+from causewatch.streaming.store.witness import WITNESS
 
 __all__ = ["check_files", "check_plan_alone", "metrics_place", "outputs"]
 
 LONGEST_NAME = 200
-STATE = ("lock", *(f"watch.db{ending}" for ending in ("", "-wal", "-shm", "-journal")))
+STATE = ("lock", WITNESS, *(f"watch.db{ending}" for ending in ("", "-wal", "-shm", "-journal")))
 """Files in the folder of a state."""
 
 

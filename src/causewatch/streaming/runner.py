@@ -295,6 +295,7 @@ class Watch:
             if saved is not None and self._goes_on(after):
                 self.counts.rows_before = saved.counts.get("rows", 0)
             written = self._written(after)
+            fault = self._store.faults()  # before anything is written
             if self._keep:
                 self._save()  # what is begun from now on belongs to this state
             if self._scores is not None:
@@ -305,10 +306,22 @@ class Watch:
             for courier in self.couriers:
                 courier.start()
             self._store.expect([courier.sink.name for courier in self.couriers])
+            if fault:
+                self._say_that_the_state_is_not_whole(fault)
         except BaseException:
             self._whole = False
             self._close()
             raise
+
+    def _say_that_the_state_is_not_whole(self, fault: str) -> None:
+        """Raise an alarm, which sinks that are new here get, too; the watch goes on all the same.
+
+        It is dated with the last tick, or by the clock of the machine.
+        """
+        log.warning("%s", fault)
+        self._time = self._time or _clock_time(self._wall(), self.monitor.clock)
+        for event, alarm in self.monitor.incomplete(fault, self._time):
+            self._note(event, alarm)
 
     def _written(self, after: Mapping[str, Any]) -> tuple[int | None, bool]:
         """How much of the file of scores belongs to the state, and whether the rest comes again."""

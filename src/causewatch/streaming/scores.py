@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from causewatch.data import Clock, format_time
+from causewatch.data.spreadsheet import as_text
 from causewatch.errors import SettingError, StreamError
 from causewatch.files import cut_back
 
@@ -38,12 +39,16 @@ def check_header(path: Path, signals: Sequence[str]) -> None:
         return
     with path.open("rb") as file:
         there = file.readline().decode("utf-8", "replace").rstrip("\n")
-    if there != _row([*COLUMNS, *signals]).rstrip("\n"):
+    if there != _row(_header(signals)).rstrip("\n"):
         msg = (
             f"{path.name!r} was begun with other columns; go on with or without --per-signal as"
             " before, or name another file for --scores."
         )
         raise SettingError(msg)
+
+
+def _header(signals: Sequence[str]) -> list[str]:
+    return [*COLUMNS, *map(as_text, signals)]
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -103,7 +108,7 @@ class ScoreFile:
                 os.truncate(self.path, kept)
         self._file = io.FileIO(self._place, "w" if keep is None else "a")
         if keep is None or not (self.path.stat().st_size or unwritten):
-            self._writer.writerow([*COLUMNS, *self._signals])
+            self._writer.writerow(_header(self._signals))
 
     def add(self, tick: Tick, clock: Clock) -> None:
         """One complete tick."""

@@ -13,7 +13,7 @@ from causewatch.monitor import Monitor
 from causewatch.monitor.state import WRONG_PARTS
 from causewatch.streaming.open import open_sink, open_source
 from causewatch.streaming.plan import Plan
-from causewatch.streaming.plan_check import check_plan_alone, metrics_place
+from causewatch.streaming.plan_check import check_plan_alone
 from causewatch.streaming.played import PlayedSource
 from causewatch.streaming.reports import Reports, check_index
 from causewatch.streaming.runner import Watch
@@ -36,14 +36,21 @@ NAME = "watch"
 
 
 @contextmanager
-def prepare(plan: Plan, views: Sequence[View] = (), *, force: bool = False) -> Iterator[Watch]:
+def prepare(
+    plan: Plan,
+    views: Sequence[View] = (),
+    observers: Sequence[Observer] = (),
+    *,
+    force: bool = False,
+) -> Iterator[Watch]:
     """A watch that is ready to run; everything it has opened is closed afterwards.
 
     Parameters
     ----------
     plan
-        What to do.
-    views
+        What to do. Those that its `metrics` ask for are among the `observers` that
+        `causewatch.server.probes` gives.
+    views, observers
         Who looks on.
     force
         Whether files that exist already, and do not belong to the state, are overwritten.
@@ -75,7 +82,7 @@ def prepare(plan: Plan, views: Sequence[View] = (), *, force: bool = False) -> I
             saved=saved,
             sinks=_sinks(plan, store),
             views=views,
-            observers=_observers(plan, name, stack),
+            observers=observers,
             scores=None if plan.scores is None else ScoreFile(plan.scores, signals),
             reports=_reports(plan, model, source),
             retention=plan.retention,
@@ -150,17 +157,6 @@ def _sinks(plan: Plan, store: Store) -> list[Sink]:
             msg = f"Alarms are to go to {name} twice; name it once."
             raise SettingError(msg)
     return sinks
-
-
-def _observers(plan: Plan, name: str, stack: ExitStack) -> list[Observer]:
-    if plan.metrics is None:
-        return []
-    from causewatch.streaming.metrics import Metrics, MetricsServer
-
-    metrics = Metrics(name)
-    server = MetricsServer(metrics, *metrics_place(plan.metrics))
-    stack.callback(server.close)
-    return [metrics]
 
 
 def _check_new(plan: Plan, store: Store, saved: Checkpoint | None, force: bool) -> None:

@@ -20,6 +20,7 @@ from causewatch.errors import SettingError, TableError, UnknownNameError
 from causewatch.explain.described import describe
 from causewatch.monitor import monitor as monitor_module
 from causewatch.monitor.alarms import alarm_id
+from causewatch.monitor.feedback import WIDEST
 from causewatch.monitor.monitor import fingerprint
 from causewatch.simulate import RandomSystem
 from causewatch.simulate.recursion import Edge
@@ -119,6 +120,51 @@ def watch(monitor, rows, times=None):
     return Story(
         monitor, [monitor.update(row, time) for row, time in zip(rows, times, strict=True)]
     )
+
+
+# What is no reading
+
+
+@pytest.mark.parametrize("value", [1e99, -3.4e38, 2147483647.0])
+@pytest.mark.parametrize("rows", [1, 20])
+def test_what_no_plant_does_is_health_and_no_evidence(model, value, rows):
+    values = plant(200, 3)
+    calm = watch(model, values)
+    values[100 : 100 + rows, B] = value
+    story = watch(model, values)
+    assert story.raised() == []
+    assert not story.monitor.alarms.marks
+    ((row, alarm),) = story.raised("health")
+    assert 100 <= row <= 106
+    assert (alarm.problem, list(alarm.signals)) == ("missing", ["B"])
+    assert alarm.headline.startswith("B sends ")
+    assert "which is no reading; in normal operation it lay between" in alarm.headline
+    assert story.monitor.problems["no_readings"] == rows
+    assert [alarm.kind for alarm in story.monitor.alarms.active] == []
+    # Afterwards all is as if that had not been.
+    np.testing.assert_allclose(story.scores[150:], calm.scores[150:], rtol=0.05)
+
+
+def test_what_a_plant_may_do_is_evidence(model):
+    values = plant(200, 3)
+    values[100, B] = 1e5
+    story = watch(model, values)
+    assert story.raised()
+    assert "no_readings" not in story.monitor.problems
+    values = plant(200, 3)
+    values[100:, K] = 2e8  # a constant that comes alive, as a pressure in Pa does
+    story = watch(model, values)
+    assert "K" in story.blamed
+    assert "no_readings" not in story.monitor.problems
+
+
+def test_no_reading_widens_a_limit_more_than_a_mark_may(model):
+    values = plant(200, 3)
+    values[100:103, B] = 1e5
+    story = watch(model, values)
+    (_, alarm) = story.raised()[0]
+    story.monitor.alarms.mark_normal(alarm.id, by="Ann", at=0)
+    assert story.monitor.alarms.factors.max() == WIDEST
 
 
 # Rows in, ticks out

@@ -584,9 +584,54 @@ def test_a_mark_that_names_no_signals_is_about_the_causes_or_else_the_loudest():
         id = stream.raise_one(a=3.0, b=1.2)
         stream.policy.mark_normal(id, by="Ada", at=1)
         assert stream.policy.factors == pytest.approx(factors)
+        assert stream.tick(3.0, 1.2, times=5) == []  # it is the event that was normal
+        assert stream.tick(times=3) == []  # and it is over
         assert what(stream.tick(3.0, 1.2)) == ["raised"]  # what the mark was not about
         names = {"b": 1.2} if describing is None else {"a": 3.0}
         assert stream.policy.active[0].signals == names
+
+
+def test_an_event_that_was_normal_does_not_come_back_under_another_name():
+    """Its other signals are quiet until it is over, and their limits stay as they were."""
+    stream = Stream(merge_within=4)
+    id = stream.raise_one(a=3.0)
+    stream.tick(3.0, 2.0)  # a follower
+    stream.policy.mark_normal(id, by="Ada", at=2)
+    factors = stream.policy.factors.copy()
+    assert stream.tick(3.0, 2.1, times=50) == []
+    assert what(stream.tick(3.0, 2.0, 1.5)) == ["raised"]  # what was not part of it
+    assert list(stream.policy.active[0].signals) == ["c"]
+    stream.tick(3.0, 2.0, times=9)
+    stream.tick(0.0, 0.0, times=3)
+    assert stream.tick(0.0, 2.0) == []  # not over
+    stream.tick(0.0, 0.0, times=4)
+    assert what(stream.tick(0.0, 2.0)) == ["raised"]
+    assert (stream.policy.factors == factors).all()
+
+
+def test_what_gets_louder_than_in_an_event_that_was_normal_raises():
+    stream = Stream()
+    id = stream.raise_one(a=3.0, b=2.0)
+    stream.policy.mark_normal(id, by="Ada", at=1)
+    assert stream.tick(3.0, 2.2) == []
+    assert what(stream.tick(3.0, 2.3)) == ["raised"]
+    assert list(stream.policy.active[0].signals) == ["b"]
+
+
+def test_signals_that_were_not_chosen_raise_at_once():
+    stream = Stream()
+    id = stream.raise_one(a=3.0, b=2.0)
+    stream.policy.mark_normal(id, by="Ada", at=1, signals=["a"])
+    assert what(stream.tick(3.0, 2.0)) == ["raised"]
+
+
+def test_an_event_is_not_normal_once_that_is_taken_back():
+    stream = Stream()
+    id = stream.raise_one(a=3.0, b=2.0)
+    stream.policy.mark_normal(id, by="Ada", at=1)
+    assert stream.tick(3.0, 2.0) == []
+    stream.policy.undo_normal(id, by="Ada", at=2)
+    assert what(stream.tick(3.0, 2.0)) == ["raised"]
 
 
 def test_a_mark_is_not_about_causes_that_are_next_to_impossible():

@@ -563,7 +563,9 @@ def test_a_clock_that_is_known_with_the_first_row(tmp_path: Path) -> None:
     [("=1+1", "'=1+1"), ("\x1b[31mred\u202e", "�[31mred�"), ("two\nlines", "two\nlines")],
 )
 def test_cells_that_are_only_text(text: str, cell: str) -> None:
-    assert next(csv.reader(io.StringIO(_line([text])))) == [cell]
+    line = _line([text])
+    assert next(csv.reader(io.StringIO(line))) == [cell]
+    assert line == f'"{cell}"\r\n'  # also where semicolons part cells
 
 
 def test_alarms_of_an_earlier_run_keep_their_ticks(tmp_path: Path) -> None:

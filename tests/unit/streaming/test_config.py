@@ -367,6 +367,33 @@ def test_files_are_looked_for_if_asked(load, tmp_path) -> None:
         assert load_config(file, look=True).source.url == source
 
 
+def test_what_is_to_hold_a_secret_is_looked_for(load, tmp_path, monkeypatch) -> None:
+    file = tmp_path / "plant.toml"
+    (tmp_path / "m.cwm").touch()
+    load(
+        'model = "m.cwm"\nstate = "postgresql://h/db?password_env=NO_STATE"\n'
+        '[source]\nurl = "mqtt://h/rows"\npassword_env = "NO_SOURCE"\n'
+        '[[sinks]]\nurl = "https://h/a"\ntoken_file = "no.txt"\n'
+    )
+
+    def refused() -> str:
+        with pytest.raises(SettingError) as caught:
+            load_config(file, look=True)
+        return str(caught.value)
+
+    assert refused() == (
+        "plant.toml, line 5: [source] password_env: The password is to be in the environment"
+        " variable 'NO_SOURCE', which is not set."
+    )
+    monkeypatch.setenv("NO_SOURCE", "x")
+    assert refused().startswith("plant.toml, line 8: [[sinks]] token_file: The token is to be in")
+    (tmp_path / "no.txt").write_text("x")
+    assert refused().startswith("plant.toml, line 2: [state] password_env: The password is to be")
+    monkeypatch.setenv("NO_STATE", "x")
+    load_config(file, look=True)
+    load_config(file)
+
+
 def test_the_configuration_and_its_tags_are_not_written_to(load, tmp_path) -> None:
     for name in ("m.cwm", "rows.csv"):
         (tmp_path / name).touch()

@@ -17,15 +17,16 @@ import causewatch as cw
 from causewatch.explain.described import describe
 from causewatch.model import NormalModel
 from causewatch.monitor import Monitor
+from causewatch.server.probes import MetricsServer
 from causewatch.simulate import random_system
 from causewatch.streaming.liveness import Liveness
-from causewatch.streaming.metrics import Metrics, MetricsServer
+from causewatch.streaming.metrics import Metrics
 from causewatch.streaming.runner import Watch
 from causewatch.streaming.silence import Silence
 from causewatch.streaming.source import Wanted
 from causewatch.streaming.sources.files import FileSource
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
-from causewatch.testing import FakeClock, MemorySource
+from causewatch.testing import FakeClock, MemorySink, MemorySource
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 SYSTEM = random_system(4, seed=21)
@@ -37,6 +38,38 @@ def model() -> NormalModel:
     table = pl.DataFrame(values, schema=list("abcd"))
     times = pl.Series("time", [START - timedelta(seconds=3000 - k) for k in range(3000)])
     return cw.learn(table.insert_column(0, times), every=2.0)
+
+
+def test_a_state_that_is_not_whole_is_an_alarm(model: NormalModel, tmp_path: Path) -> None:
+    """Told once, at the start; watching goes on with the rest."""
+
+    def run(until: int) -> list[dict[str, Any]]:
+        store = SqliteStore(tmp_path / "state")
+        with store.lock():
+            saved, monitor = store.load(), Monitor(model, describe=describe)
+            if saved is not None:
+                monitor.restore(saved.monitor)
+            values = [dict(zip("abcd", row, strict=True)) for row in normal(until).tolist()]
+            times = [START + timedelta(seconds=k) for k in range(until)]
+            source = MemorySource(model.signals, values, times)
+            sink = MemorySink()
+            more = {"saved": saved, "sinks": [sink], "now": FakeClock()}
+            Watch(monitor, source, store, keep=True, **more).run()
+            told = [dict(notice.body) for notice in sink.notices]
+        store.close()
+        return told
+
+    assert run(60) == []
+    (tmp_path / "state" / "watch.db").unlink()
+    raised, cleared = run(180)
+    assert (raised["event"], raised["problem"], raised["kind"]) == (
+        "raised",
+        "incomplete",
+        "health",
+    )
+    assert "is not whole: it lacks 2 saves of an earlier run" in raised["headline"]
+    assert cleared["event"] == "cleared"
+    assert run(240) == []
 
 
 def normal(rows: int) -> np.ndarray[Any, Any]:

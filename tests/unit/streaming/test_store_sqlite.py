@@ -6,6 +6,7 @@ import fcntl
 import os
 import random
 import resource
+import shutil
 import signal
 import sqlite3
 import tempfile
@@ -130,6 +131,64 @@ def test_damage_anywhere_is_noticed_or_harmless(tmp_path):
         for name in ("watch.db-wal", "watch.db-shm"):
             (tmp_path / name).unlink(missing_ok=True)
     assert refused > 10
+
+
+def test_a_damaged_byte_in_an_event_leaves_all_others(tmp_path):
+    """Whichever byte of its text it is, and whatever becomes of it."""
+    chance = random.Random(5)
+    with closing(SqliteStore(tmp_path)) as store:
+        store.save(None, [numbered(number) for number in range(1, 6)])
+        events, alarms = list(store.events()), store.alarms()
+        ((body,),) = store._rows("SELECT body FROM events WHERE number = 3")
+    content = (tmp_path / "watch.db").read_bytes()
+    start = content.index(body.encode())
+    for at in range(start, start + len(body)):
+        damaged = bytearray(content)
+        damaged[at] ^= chance.choice([1, 2, 4, 8, 16, 32, 64, 128, 255])
+        (tmp_path / "watch.db").write_bytes(damaged)
+        with closing(SqliteStore(tmp_path)) as store:
+            assert list(store.events()) == [one for one in events if one != events[2]]
+            assert store.alarms() == [one for one in alarms if one["id"] != events[2]["id"]]
+            assert "damaged: event 3 of alarm" in store.faults()
+
+
+def test_a_log_that_was_lost_is_missed(tmp_path, store, caplog):
+    """The file is sound without it, and older."""
+    with store.lock():
+        store.save(checkpoint(1), [numbered(1)])
+        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        for number in (2, 3, 4):
+            store.save(checkpoint(number), [numbered(number)])
+        key = store.notices(0)[1].key
+        killed = tmp_path / "killed"
+        shutil.copytree(tmp_path / "state", killed)
+    (killed / "watch.db-wal").unlink()
+    with closing(SqliteStore(killed)) as later:
+        with later.lock():  # somebody acknowledges an alarm while no watch runs
+            later.save(None, [numbered(20)])
+        with later.lock():
+            assert later.faults() == (
+                f"The state in {later.name} is not whole: it lacks 2 saves of an earlier run (a log"
+                " was removed, or an older copy put back); the rest is used."
+            )
+            later.save(None, [numbered(21)])
+            assert key not in [notice.key for notice in later.notices(0)]
+        with later.lock():
+            assert later.faults() == ""
+
+
+def test_a_watch_that_is_killed_lacks_nothing(tmp_path, store):
+    with store.lock():
+        for number in range(1, 4):
+            store.save(checkpoint(number), [numbered(number)])
+        for name, content in (("whole", None), ("old", b""), ("odd", b"nonsense")):
+            shutil.copytree(tmp_path / "state", tmp_path / name)
+            if content is not None:  # as a power cut may leave it
+                (tmp_path / name / "saves").write_bytes(content)
+    for name in ("whole", "old", "odd"):
+        with closing(SqliteStore(tmp_path / name)) as later, later.lock():
+            assert later.faults() == ""
+            assert later.last == 3
 
 
 def test_folders_of_earlier_releases_are_refused(tmp_path):
@@ -468,7 +527,8 @@ def test_the_state_is_for_its_owner_only_from_the_beginning(tmp_path, store, cap
         os.umask(former)
     assert begun == [{"state": 0o700, "lock": 0o600, "watch.db": 0o600}]
     assert found.pop("state") == 0o700
-    assert found == dict.fromkeys(("lock", "watch.db", "watch.db-wal", "watch.db-shm"), 0o600)
+    files = ("lock", "saves", "watch.db", "watch.db-wal", "watch.db-shm")
+    assert found == dict.fromkeys(files, 0o600)
     assert caplog.text == ""
 
 

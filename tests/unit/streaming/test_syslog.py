@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.streaming.address import parse_address
-from causewatch.streaming.formats import formatted
+from causewatch.streaming.formats import Format, formatted
 from causewatch.streaming.sink import DeliveryError, Notice
 from causewatch.streaming.sinks.syslog import SyslogOptions, SyslogSink, message
 from causewatch.testing import example_event, until
@@ -94,13 +95,24 @@ class TestMessage:
             found = parse(message(Notice(number, "x", {}), SyslogOptions()))
             assert found["data"] == f'[meta sequenceId="{expected}"]'
 
+    @pytest.mark.parametrize("format", ["json", "cef", "diagnostics"])
+    def test_a_repetition_is_known_by_its_key(self, format: Format) -> None:
+        """Also where a long message was cut off."""
+        notice = replace(notices(1)[0], series="b3d0c52a9e417f68")
+        assert notice.key.encode() in message(notice, SyslogOptions(format=format))
+        assert notice.key.encode() in message(notice, SyslogOptions(format=format), local=True)
+        if format != "diagnostics":
+            long = replace(notice, body={**notice.body, "headline": "x" * 9000})
+            assert notice.key.encode() in message(long, SyslogOptions(format=format))[:1000]
+
     @given(st.text(max_size=300), st.text(max_size=60), st.text(max_size=40))
     def test_no_name_can_break_the_form(self, host: str, app: str, kind: str) -> None:
         """Whatever the names, the fields are where they belong."""
         body = example_event(1) | {"kind": kind}
         notice = Notice(1, "line 1", body)
         found = parse(message(notice, SyslogOptions(hostname=host, app=app, format="json")))
-        assert found["text"] == formatted(notice, "json")
+        keyed = replace(notice, body={"key": "line 1/1", **body})
+        assert found["text"] == formatted(keyed, "json")
         assert found["data"] == '[meta sequenceId="1"]'
 
 

@@ -38,7 +38,7 @@ from causewatch.server.access.failures import Failures
 from causewatch.server.access.tokens import Role, Tokens, Visitor, digest_of
 from causewatch.server.access.views import Views
 
-__all__ = ["Guard", "token_of"]
+__all__ = ["Guard", "check_form", "check_origin", "token_of"]
 
 AUDIT = "/api/audit"
 
@@ -111,10 +111,10 @@ class Guard:
         body: Body | None = None
         try:
             request = Request(scope)
-            _check_form(request, self._hosts)
+            check_form(request, self._hosts)
             visitor = self._visitor(request)
             _check_role(request, visitor)
-            _check_origin(request)
+            check_origin(request)
             patience = self._upload_patience if request.upload else self._patience
             body = Body(request, receive, patience)
             await body.begin()
@@ -215,8 +215,15 @@ def token_of(value: bytes) -> str | None:
 # What is checked, in this order
 
 
-def _check_form(request: Request, hosts: frozenset[str] | None) -> None:
-    """Whether this is a request that everybody reads in the same way, and meant for us."""
+def check_form(
+    request: Request,
+    hosts: frozenset[str] | None,
+    remedy: str = "start it with --tokens",
+) -> None:
+    """Whether this is a request that everybody reads in the same way, and meant for us.
+
+    The `remedy` is what opens the server to other names than those of `hosts`.
+    """
     target = request.scope.get("raw_path") or request.path.encode("utf-8", "surrogatepass")
     if len(target) + len(request.scope.get("query_string", b"")) + 1 > MOST_TARGET:
         msg = f"The address is too long; at most {MOST_TARGET} bytes are read."
@@ -235,8 +242,8 @@ def _check_form(request: Request, hosts: frozenset[str] | None) -> None:
         raise Refusal(400, msg)
     if hosts is not None and host is not None and host[0] not in hosts:
         msg = (
-            "This server is not known by the name that was asked for; use localhost, or start it"
-            " with --tokens to reach it by other names."
+            "This server is not known by the name that was asked for; use localhost, or"
+            f" {remedy} to reach it by other names."
         )
         raise Refusal(421, msg)
 
@@ -247,7 +254,7 @@ def _check_role(request: Request, visitor: Visitor | None) -> None:
         raise Refusal(403, "You may look here, but this needs the role operate.")
 
 
-def _check_origin(request: Request) -> None:
+def check_origin(request: Request) -> None:
     """Whether a page from elsewhere has made a browser ask this.
 
     A browser sends a password that it knows along with whatever any page asks for. Newer ones say

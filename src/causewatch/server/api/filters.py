@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Query
 from pydantic import BaseModel, ConfigDict
 
+from causewatch.data.spreadsheet import as_text
 from causewatch.server.api.tables import Time
 from causewatch.server.plant import seconds_in
 from causewatch.server.served import Served
@@ -26,8 +27,6 @@ COLUMNS = (
     "confidence", "abstained", "problem", "acknowledged_by", "acknowledged_at", "shelved_until",
     "normal", "merged", "signals", "comments",
 )  # fmt: skip
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of something to compute."""
 
 
 class _Filters(BaseModel):
@@ -131,7 +130,10 @@ def csv_lines(served: Served, wanted: _Filters) -> Iterator[str]:
 
 def _line(cells: Any) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow([_cell(one) for one in cells])
+    # In quotation marks, as some spreadsheets split cells at semicolons, too.
+    csv.writer(text, lineterminator="\r\n", quoting=csv.QUOTE_NONNUMERIC).writerow(
+        [_cell(one) for one in cells]
+    )
     return text.getvalue()
 
 
@@ -140,4 +142,4 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     shown = "".join(sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in value)
-    return f"'{shown}" if shown.startswith(FORMULA) else shown
+    return as_text(shown)

@@ -12,7 +12,7 @@ import re
 import socket
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from causewatch.errors import SettingError
@@ -206,6 +206,8 @@ def message(notice: Notice, options: SyslogOptions, *, local: bool = False) -> b
     level = next((one for least, one in LEVELS if grave >= least), INFORMATION)
     priority = 8 * FACILITIES.index(options.facility) + level
     app = _word(options.app, 48)
+    if options.format == "json":  # the other formats have it anyway
+        notice = replace(notice, body={"key": notice.key, **notice.body})
     text = formatted(notice, options.format)
     if local:
         return f"<{priority}>{app}: {text}".encode()

@@ -58,7 +58,8 @@ class Retention:
     Attributes
     ----------
     days
-        Alarms whose last event was written longer ago are forgotten; None keeps them for ever.
+        Alarms whose last event was written longer ago are forgotten; None keeps them for ever. Of
+        the time between two saves a day counts at most, whatever the clock says.
     events
         At most so many events are kept, the latest; None for any number.
     """
@@ -90,6 +91,13 @@ class Store(Protocol):
 
     def check(self) -> None:
         """Raise `SettingError` unless a watch has kept something here."""
+
+    def faults(self) -> str:
+        """What of an earlier run's saves and events is missing or damaged, as a sentence.
+
+        Empty if nothing is. Asked by the watch that holds the lock, before it writes anything; what
+        is missing is told once.
+        """
 
     def load(self) -> Checkpoint | None:
         """The state that was saved last; raises `ModelFileError` if it is damaged."""

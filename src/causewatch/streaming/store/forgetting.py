@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from causewatch.streaming.store.base import Retention
-from causewatch.streaming.store.saving import row_of
+from causewatch.streaming.store.saving import DAY, Mark, row_of
 from causewatch.streaming.store.tables import Talk
 
 __all__ = ["AT_ONCE", "forget"]
 
 AT_ONCE = 1000
 """Events that go in one transaction, so that nobody waits long for it."""
-DAY = 86_400.0
 
 
 def forget(
@@ -21,7 +20,7 @@ def forget(
     Alarms that are on stay with all of their events, and so does whatever a sink has still to get:
     of that only the latest `most_waiting`, if that is given.
     """
-    last, kept, _ = row_of(talk, watch)
+    last, kept, save = row_of(talk, watch)
     talk.run(
         "DELETE FROM questions WHERE watch = ? AND answered_at IS NOT NULL AND answered_at < ?",
         watch, now - DAY,
@@ -33,7 +32,9 @@ def forget(
     gone = 0
     concerned: set[str] = set()  # alarms that have lost events, and may be gone themselves
     if keep.days is not None:
-        gone = _too_old(talk, watch, now - keep.days * DAY, got, concerned)
+        mark = Mark.of(save)
+        present = now if mark.at is None else mark.at + mark.age(now)
+        gone = _too_old(talk, watch, present - keep.days * DAY, got, concerned)
     if keep.events is not None and kept - gone > keep.events and gone < AT_ONCE:
         most = min(kept - gone - keep.events, AT_ONCE - gone)
         gone += _too_many(talk, watch, most, got, concerned)

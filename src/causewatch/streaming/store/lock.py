@@ -12,7 +12,7 @@ from pathlib import Path
 from causewatch.errors import StreamError, shorten
 from causewatch.streaming.store.sql import InUseError
 
-__all__ = ["lock_folder"]
+__all__ = ["lock_folder", "own_file"]
 
 BEYOND = 1 << 20
 """A place in the file behind everything that is written to it."""
@@ -23,7 +23,7 @@ OWN = 0o600
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
     """Be the only one who holds the lock of a folder; raises `InUseError` if somebody else does."""
-    with os.fdopen(_open(folder), "r+b", buffering=0) as file:
+    with os.fdopen(own_file(folder, "lock"), "r+b", buffering=0) as file:
         if not _try_lock(file.fileno()):
             written = file.read(20).decode("ascii", "replace").strip()
             holder = _holder(os.fstat(file.fileno())) or written or "unknown"
@@ -37,17 +37,17 @@ def lock_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def _open(folder: Path) -> int:
-    """The file of the lock, made if need be; raises `StreamError` for what is no file."""
-    path, flags = folder / "lock", os.O_RDWR | os.O_CREAT
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
-        flags |= getattr(os, name, 0)
+def own_file(folder: Path, name: str) -> int:
+    """A file for the owner only, made if need be; raises `StreamError` for what is no file."""
+    path, flags = folder / name, os.O_RDWR | os.O_CREAT
+    for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+        flags |= getattr(os, flag, 0)
     if not path.is_symlink():  # which O_NOFOLLOW makes sure of, where it is known
         file = os.open(path, flags, OWN)
         if stat.S_ISREG(os.fstat(file).st_mode):
             return file
         os.close(file)
-    msg = f"'lock' in {str(folder)!r} is no file of its own; remove it, or name another folder."
+    msg = f"{name!r} in {str(folder)!r} is no file of its own; remove it, or name another folder."
     raise StreamError(msg)
 
 

@@ -1,13 +1,19 @@
 """`Saver`: one save, which may be repeated without harm when nobody knows whether it worked.
 
-Every save leaves a text of its own in the database. The saver remembers which texts it may find
-there, so it can tell three things apart: its last save has not arrived, its last save has arrived
-although the caller was told that it failed, and somebody else has written meanwhile.
+Every save leaves a text of its own in the database: its number, when it was, and chance. The saver
+remembers which texts it may find there, so it can tell three things apart: its last save has not
+arrived, its last save has arrived although the caller was told that it failed, and somebody else
+has written meanwhile.
+
+The ages of alarms count what was written, not the clock alone. Of the time between two saves a day
+counts at most, and nothing if the clock went back by more than that: when it jumps, all that was
+written before moves along.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,11 +23,40 @@ from causewatch.streaming.store.packing import Packed
 from causewatch.streaming.store.series import new_series
 from causewatch.streaming.store.tables import Talk
 
-__all__ = ["InUseError", "Saver", "as_json", "clean", "row_of"]
+__all__ = ["DAY", "InUseError", "Mark", "Saver", "as_json", "clean", "row_of"]
+
+DAY = 86_400.0
+"""Seconds; the most that the time between two saves counts."""
 
 
 class InUseError(SettingError):
     """Another watch is using this store, or has used it meanwhile; waiting does not mend that."""
+
+
+class Mark(NamedTuple):
+    """The text that a save leaves in the database."""
+
+    number: int
+    """Of the save; 0 before the first, and for those of the first releases."""
+    at: float | None
+    """When it was, in seconds since 1970."""
+
+    @classmethod
+    def of(cls, text: str) -> Mark:
+        """What a text says."""
+        found = re.fullmatch(r"([0-9]{1,18}) (-?[0-9]{1,18}\.[0-9]{3}) [0-9a-f]+", text)
+        return cls(int(found[1]), float(found[2])) if found else cls(0, None)
+
+    def next(self, now: float | None) -> str:
+        """The text of the save after this one; None for one that does not count as time."""
+        at = self.at if now is None else now
+        return uuid.uuid4().hex if at is None else f"{self.number + 1} {at:.3f} {uuid.uuid4().hex}"
+
+    def age(self, now: float) -> float:
+        """How much of the time since this save counts."""
+        if self.at is None or abs(now - self.at) <= DAY:
+            return now - (now if self.at is None else self.at)
+        return DAY if now > self.at else 0.0
 
 
 class _Saved(NamedTuple):
@@ -68,19 +103,23 @@ class Saver:
     ) -> tuple[str, int]:
         """Write all that is new, within a transaction.
 
-        Gives the text of this save, and the number of the last event.
+        Gives the text of this save (see `Mark`), and the number of the last event.
 
         Nothing counts before the transaction has ended well and `done` was called. After a failure
         the same events are to come again, first in the list.
         """
         last, kept, save = row_of(talk, self._watch)
-        before = self._before(save)
+        before, mark = self._before(save), Mark.of(save)
+        if mark.at is not None and (jump := now - mark.at - mark.age(now)):
+            talk.run(
+                "UPDATE alarms SET written_at = written_at + ? WHERE watch = ?", jump, self._watch
+            )
         known = len(before.untold) if lines[: len(before.untold)] == before.untold else 0
         fresh = list(zip(events, lines, strict=True))[known:]
         self._events(talk, fresh, last, now)
         if packed is not None:
             self._pieces(talk, packed, before.digests)
-        this = uuid.uuid4().hex
+        this = mark.next(now)
         talk.run(
             "UPDATE watches SET last_event = ?, kept = ?, save = ? WHERE watch = ?",
             last + len(fresh), kept + len(fresh), this, self._watch,
@@ -92,7 +131,7 @@ class Saver:
     def sign(self, talk: Talk) -> None:
         """Write nothing but another text: whoever held the lock before can save no more."""
         _, _, save = row_of(talk, self._watch)
-        before, this = self._before(save), uuid.uuid4().hex
+        before, this = self._before(save), Mark.of(save).next(None)
         talk.run("UPDATE watches SET save = ? WHERE watch = ?", this, self._watch)
         self._possible = {save: before, this: before}
 

@@ -14,7 +14,7 @@ import secrets
 
 from causewatch.streaming.store.tables import Talk
 
-__all__ = ["find_series", "make_series", "new_series"]
+__all__ = ["find_series", "make_series", "new_series", "replace_series"]
 
 BYTES = 8
 """Of chance; written as twice as many signs."""
@@ -31,6 +31,12 @@ def find_series(talk: Talk, watch: str) -> str | None:
         return None
     found = talk.rows("SELECT series FROM watches WHERE watch = ?", watch)
     return found[0][0] if found else None
+
+
+def replace_series(talk: Talk, watch: str) -> None:
+    """Another text from now on: numbers of events that were lost are used again."""
+    talk.see_to_column("watches", "series")
+    talk.run("UPDATE watches SET series = ? WHERE watch = ?", new_series(), watch)
 
 
 def make_series(talk: Talk, watch: str) -> str | None:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import uuid
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, TypeVar
 
-from causewatch.errors import SettingError, StreamError
+from causewatch.errors import SettingError, StreamError, phrases, plural, shorten
 from causewatch.streaming.sink import Notice
 from causewatch.streaming.store.attachments import Attachments, Room
 from causewatch.streaming.store.base import Asked, Checkpoint, Retention
-from causewatch.streaming.store.events import read_event
+from causewatch.streaming.store.events import read_event, write_event
 from causewatch.streaming.store.forgetting import forget
 from causewatch.streaming.store.packing import MOST_BYTES, damaged, from_pieces, to_pieces
 from causewatch.streaming.store.questions import take, withdraw
-from causewatch.streaming.store.saving import InUseError, Saver, as_json, clean
-from causewatch.streaming.store.series import find_series, make_series
+from causewatch.streaming.store.saving import InUseError, Mark, Saver, as_json, clean
+from causewatch.streaming.store.series import find_series, make_series, replace_series
 from causewatch.streaming.store.tables import Talk
 
 __all__ = ["InUseError", "SqlStore"]
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -31,6 +35,16 @@ PAGE = 500
 MOST_QUESTIONS = 1000
 """So many may wait for an answer; nobody asks more than that by hand."""
 LONGEST_QUESTION = 64 << 10
+MOST_DAMAGED = 1000
+"""Damaged events that are named."""
+CHECKED = 100_000
+"""Events, the latest, that are looked through when a watch begins; about two seconds."""
+
+LAST = (
+    "SELECT a.first_event, e.number, a.id, e.body FROM alarms a JOIN events e"
+    " ON e.watch = a.watch AND e.number = a.last_event"
+)
+"""Asks for alarms as they were at their last event."""
 
 
 class SqlStore(ABC):
@@ -68,6 +82,7 @@ class SqlStore(ABC):
         self._mutex = threading.RLock()  # one connection, used by one thread at a time
         self._saver = Saver(key, name)
         self._newest = 0  # number of the last event that was seen here
+        self._damaged: dict[int, str] = {}  # events that were named, and of which alarm they are
         self._series = ""  # what tells its events from those of others, once it is known
         self._holder: str | None = None  # the mark of this lock, while it is held
         self._taken: set[int] = set()  # questions that bear it
@@ -101,6 +116,15 @@ class SqlStore(ABC):
     @abstractmethod
     def close(self) -> None:
         """No more; safe to call twice."""
+
+    def _saved(self, number: int) -> None:
+        """A save of this number is on disk."""
+        del number
+
+    def _missing_saves(self, number: int) -> int:
+        """How many saves there were after this one, the last that is known."""
+        del number
+        return 0
 
     @contextmanager
     def _holding(self) -> Iterator[None]:
@@ -163,7 +187,7 @@ class SqlStore(ABC):
         another watch has written since this one has read or written.
         """
         packed = None if checkpoint is None else to_pieces(checkpoint)
-        lines = tuple(map(as_json, events))
+        lines = tuple(map(write_event, events))
         replies = [
             (as_json(answer), self._now(), self._key, number)
             for number, answer in (answers or {}).items()
@@ -181,6 +205,36 @@ class SqlStore(ABC):
         with self._mutex:
             save, self._newest = self._write(work, wait=False)
             self._saver.done(save)
+            self._saved(Mark.of(save).number)
+
+    def faults(self) -> str:
+        """What is missing or damaged, as a sentence; see `Store`.
+
+        The log of SQLite may have been removed, or an older copy of the file put in its place; of
+        events the latest `CHECKED` are held against their checksums.
+        """
+        rows = self._rows("SELECT save, kept FROM watches WHERE watch = ?", self._key)
+        save, kept = rows[0] if rows else ("", 0)
+        saves = self._missing_saves(Mark.of(save).number)
+        ((there,),) = self._rows("SELECT COUNT(*) FROM events WHERE watch = ?", self._key) or [(0,)]
+        for _ in self._events(self.last - CHECKED, None, PAGE):
+            pass
+        lacks = [plural(saves, "save") + " of an earlier run"] if saves else []
+        lacks += [plural(kept - there, "event")] if kept > there else []
+        if lacks:
+            self._write(lambda talk: self._begin_anew(talk, there))
+        damaged = [f"event {number} of alarm {alarm}" for number, alarm in self._damaged.items()]
+        told = [f"it lacks {' and '.join(lacks)} (a log was removed, or an older copy put back)"]
+        told = (told if lacks else []) + ([f"damaged: {phrases(damaged)}"] if damaged else [])
+        if not told:
+            return ""
+        return f"The state in {self._name} is not whole: {'; '.join(told)}; the rest is used."
+
+    def _begin_anew(self, talk: Talk, kept: int) -> None:
+        """Go on from what there is, with other keys of events: their numbers are used again."""
+        talk.run("UPDATE watches SET kept = ? WHERE watch = ?", kept, self._key)
+        replace_series(talk, self._key)
+        self._series = ""
 
     @property
     def last(self) -> int:
@@ -220,33 +274,47 @@ class SqlStore(ABC):
     def _events(
         self, after: int, id: str | None, page: int
     ) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Numbered events, page by page; rows that hold no event are left out."""
+        """Numbered events, page by page; those that are damaged are named and left out."""
         one = "" if id is None else " AND id = ?"
         statement = (
-            f"SELECT number, body FROM events WHERE watch = ? AND number > ?{one}"
+            f"SELECT number, id, body FROM events WHERE watch = ? AND number > ?{one}"
             " ORDER BY number LIMIT ?"
         )
         which = () if id is None else (clean(id),)
         while True:
             rows = self._rows(statement, self._key, after, *which, page)
-            for number, body in rows:
-                event = read_event(body)
+            for number, alarm, body in rows:
+                event = self._event(number, alarm, body)
                 if event is not None:
                     yield int(number), event
             if len(rows) < page:
                 return
             after = rows[-1][0]
 
+    def _event(self, number: int, alarm: str, body: Any) -> dict[str, Any] | None:
+        """An event as it was kept; one that is damaged is named, once."""
+        event = read_event(body)
+        if event is None and number not in self._damaged and len(self._damaged) < MOST_DAMAGED:
+            self._damaged[number] = shorten(str(alarm))
+            log.warning(
+                "Event %s, of alarm %s, in %s is damaged and left out; restore it from a copy if"
+                " it is needed.",
+                number,
+                self._damaged[number],
+                self._name,
+            )
+        return event
+
+    def _last_event(self, number: int, alarm: str, body: Any) -> dict[str, Any] | None:
+        """The last event of an alarm, or the last one that can be read; None if there is none."""
+        event = self._event(number, alarm, body)
+        return event or next(iter(deque(self.events(alarm), maxlen=1)), None)
+
     def alarms(self, *, on: bool | None = None) -> list[dict[str, Any]]:
         """Every alarm as it was at its last event, the latest raised first."""
         some = "" if on is None else f" AND a.is_on = {int(on)}"
-        rows = self._rows(
-            "SELECT e.body FROM alarms a JOIN events e"
-            " ON e.watch = a.watch AND e.number = a.last_event"
-            f" WHERE a.watch = ?{some} ORDER BY a.first_event DESC",
-            self._key,
-        )
-        return [event for (body,) in rows if (event := read_event(body)) is not None]
+        rows = self._rows(f"{LAST} WHERE a.watch = ?{some} ORDER BY a.first_event DESC", self._key)
+        return [event for _, *row in rows if (event := self._last_event(*row)) is not None]
 
     def history(
         self, before: int | None = None, most: int = 100
@@ -261,13 +329,11 @@ class SqlStore(ABC):
             page = min(most - len(found), PAGE)
             older = "" if before is None else " AND a.first_event < ?"
             rows = self._rows(
-                "SELECT a.first_event, e.body FROM alarms a JOIN events e"
-                " ON e.watch = a.watch AND e.number = a.last_event"
-                f" WHERE a.watch = ?{older} ORDER BY a.first_event DESC LIMIT ?",
+                f"{LAST} WHERE a.watch = ?{older} ORDER BY a.first_event DESC LIMIT ?",
                 self._key, *(() if before is None else (before,)), page,
             )  # fmt: skip
-            for first, body in rows:
-                event = read_event(body)
+            for first, *row in rows:
+                event = self._last_event(*row)
                 if event is not None:
                     found.append((int(first), event))
             if len(rows) < page:
@@ -277,12 +343,8 @@ class SqlStore(ABC):
 
     def alarm(self, id: str) -> dict[str, Any] | None:
         """One alarm as it was at its last event; None if it is not known, or forgotten."""
-        rows = self._rows(
-            "SELECT e.body FROM alarms a JOIN events e"
-            " ON e.watch = a.watch AND e.number = a.last_event WHERE a.watch = ? AND a.id = ?",
-            self._key, clean(id),
-        )  # fmt: skip
-        return read_event(rows[0][0]) if rows else None
+        rows = self._rows(f"{LAST} WHERE a.watch = ? AND a.id = ?", self._key, clean(id))
+        return self._last_event(*rows[0][1:]) if rows else None
 
     # Attachments
 

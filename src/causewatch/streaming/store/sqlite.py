@@ -29,6 +29,7 @@ from causewatch.streaming.store.sqlite_file import (
     transaction,
 )
 from causewatch.streaming.store.tables import SQLITE, VERSION, Talk, schema
+from causewatch.streaming.store.witness import Witness
 
 __all__ = ["FILE", "MemoryStore", "SqliteStore"]
 
@@ -92,13 +93,15 @@ class SqliteStore(SqlStore):
         self._inode: tuple[int, int] | None = None
         self._ready = False  # whether the tables are there
         self._closed = False
+        self._witness: Witness | None = None  # while the lock is held
+        self._looked = False  # whether what the witness says was held against what is there
         self._look_at_folder()
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Be the only watch that writes here; raises `InUseError` if another one does."""
         self._make_folder()
-        with lock_folder(self._folder), self._holding():
+        with lock_folder(self._folder), self._looking(), self._holding():
             with self._mutex:
                 self._saver.forget()
                 self._connect(make=True)
@@ -120,6 +123,27 @@ class SqliteStore(SqlStore):
                     " 'causewatch watch --state'."
                 )
                 raise SettingError(msg)
+
+    def _saved(self, number: int) -> None:
+        """A save is on disk: the witness knows. One that knows of later ones has to be asked."""
+        if self._witness is not None:
+            self._witness.note(number, anew=self._looked)
+
+    def _missing_saves(self, number: int) -> int:
+        """How many later saves the witness knows."""
+        self._looked = True
+        return 0 if self._witness is None else max(0, self._witness.last - number)
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """The witness looks on meanwhile."""
+        witness = Witness(self._folder)
+        with witness.look():
+            self._witness, self._looked = witness, False
+            try:
+                yield
+            finally:
+                self._witness = None
 
     def _write_lightly(self, work: Callable[[Talk], T]) -> T:
         """Change something without waiting for the disk."""
@@ -221,6 +245,8 @@ class SqliteStore(SqlStore):
         connection = sqlite3.connect(
             self._place, timeout=PATIENCE, isolation_level=None, check_same_thread=False
         )
+        # What is damaged is read all the same: its checksum tells.
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
             for one in SETTINGS:
                 connection.execute(one)

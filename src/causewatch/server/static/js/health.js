@@ -9,11 +9,12 @@ const WORDS = {
   unlike: ["is no longer as learnt", "not as learnt", "it is no longer as learnt"],
   rate_wrong: ["come at another rate", "other rate", "rows come at another rate than in normal operation"],
   not_judged: ["are not judged", "not judged", "rows come and are not judged, so that nothing is watched"],
+  incomplete: ["go on from a state that is not whole", "state not whole", "saves or events of an earlier run are missing or damaged"],
   silent: ["do not come", "no rows", "no rows come at all"],
 };
 
 /** Problems of the stream as a whole: its rows, not a signal, do what the words say. */
-const OF_ROWS = new Set(["rate_wrong", "not_judged", "silent"]);
+const OF_ROWS = new Set(["rate_wrong", "not_judged", "silent", "incomplete"]);
 
 /** What stands for the stream where a signal's name is expected. */
 export const STREAM = "(stream)";
