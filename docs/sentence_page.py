@@ -149,6 +149,10 @@ HEALTH = {
         "Check the clock of the plant, the exporter, and who else sends rows.",
     ),
     "silent": ("No rows come at all.", "Check source, network and broker."),
+    "not_kept": (
+        "State or scores cannot be written. Watching goes on; what waits would be lost by a kill.",
+        "Make room on the disk, end what locks the database, see to its server.",
+    ),
 }
 
 

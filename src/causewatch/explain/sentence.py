@@ -37,6 +37,7 @@ HEALTH = {
     "rate_wrong": "Rows come at another rate than in normal operation.",
     "not_judged": "Rows come and are not judged.",
     "silent": "No rows come.",
+    "not_kept": "What is seen cannot be kept.",
 }
 """A sentence for each state of health."""
 

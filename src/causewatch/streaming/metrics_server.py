@@ -52,6 +52,10 @@ class Told(Protocol):
     def blind(self) -> str:
         """Why rows are not judged, in a sentence; empty while they are."""
 
+    @property
+    def unkept(self) -> str:
+        """Why what is seen cannot be kept, in a sentence; empty while it can."""
+
     def text(self) -> bytes:
         """Everything."""
 
@@ -167,8 +171,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 f"The watch gave its last sign of life {age:.0f} s ago; {limit:g} s are allowed.\n"
             )
             return HTTPStatus.SERVICE_UNAVAILABLE, text.encode()
-        if blind := " ".join(self.server.metrics.blind.split()):
-            return HTTPStatus.SERVICE_UNAVAILABLE, f"{blind}\n".encode("utf-8", "replace")
+        metrics = self.server.metrics
+        if wrong := " ".join(f"{metrics.blind} {metrics.unkept}".split()):
+            return HTTPStatus.SERVICE_UNAVAILABLE, f"{wrong}\n".encode("utf-8", "replace")
         # A source that is away is no reason to start the watch again: it goes on trying.
         source = " ".join(self.server.metrics.source.split())
         said = f": {source}" if source else ""

@@ -26,6 +26,7 @@ from causewatch.streaming.store.base import Checkpoint, Store
 from causewatch.streaming.store.open import open_store
 from causewatch.streaming.store.sqlite import MemoryStore
 from causewatch.streaming.views import Observer, View
+from causewatch.streaming.watchdog import watchdog_of
 
 __all__ = ["check_plan", "prepare"]
 
@@ -74,7 +75,7 @@ def prepare(plan: Plan, views: Sequence[View] = (), *, force: bool = False) -> I
             keep=plan.state is not None,
             saved=saved,
             sinks=_sinks(plan, store),
-            views=views,
+            views=[*views, *filter(None, [watchdog_of()])],
             observers=_observers(plan, name, stack),
             scores=None if plan.scores is None else ScoreFile(plan.scores, signals),
             reports=_reports(plan, model, source),
