@@ -23,6 +23,7 @@ COMMANDS = (
     ("watch",),
     ("serve",),
     ("token",),
+    ("adopt",),
     *(
         ("alarms", name)
         for name in (
