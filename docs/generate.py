@@ -24,6 +24,7 @@ COMMANDS = (
     ("watch",),
     ("serve",),
     ("token",),
+    ("adopt",),
     *(
         ("alarms", name)
         for name in (

@@ -154,6 +154,10 @@ HEALTH = {
         "Restore a copy if that is not enough; look at the disk.",
     ),
     "silent": ("No rows come at all.", "Check source, network and broker."),
+    "not_kept": (
+        "State or scores cannot be written. Watching goes on; what waits would be lost by a kill.",
+        "Make room on the disk, end what locks the database, see to its server.",
+    ),
 }
 
 

@@ -15,6 +15,7 @@ import typer
 import typer.main
 
 from causewatch.cli import (
+    adopt,
     alarms,
     compare,
     dataset,
@@ -48,6 +49,7 @@ COMMANDS = (
     serve,
     token,
     alarms,
+    adopt,
     explain,
     evaluate,
     compare,

@@ -16,9 +16,10 @@ WORDS = {
     "silent": "no rows come",
     "not_judged": "rows come and are not judged",
     "rate_wrong": "rows come at another rate",
+    "not_kept": "what is seen cannot be kept",
     "unlike": "no longer as learnt",
 }
-"""Words for states whose name does not say enough. The first four are of the stream as a whole,
+"""Words for states whose name does not say enough. All but the last are of the stream as a whole,
 which has no name that people know."""
 
 

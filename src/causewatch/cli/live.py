@@ -141,9 +141,11 @@ class LiveView(View):
         ]
         active = monitor.alarms.active
         anomalies = [alarm for alarm in active if alarm.kind == "anomaly"]
-        status = watch.trouble or watch.source.status
+        status = watch.source.status
         stream = monitor.health.get(STREAM)
-        if is_away(status) or watch.trouble:
+        if watch.trouble:
+            parts.append(Text(shown(watch.trouble), style="bold red"))
+        if is_away(status):
             parts.append(Text(f"No rows: {shown(status)}", style="bold red"))
         elif last is None:
             parts.append(Text(f"Source: {shown(status)}", style="dim"))

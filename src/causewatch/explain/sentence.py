@@ -38,6 +38,7 @@ HEALTH = {
     "not_judged": "Rows come and are not judged.",
     "silent": "No rows come.",
     "incomplete": "What an earlier run left is not whole.",
+    "not_kept": "What is seen cannot be kept.",
 }
 """A sentence for each state of health."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -70,6 +71,8 @@ class Provenance:
         What was asked for.
     writing
         How the files are written, which decides what later ones leave open; None if not known.
+    predecessors
+        Fingerprints of the models that this one came of by updates, the first one first.
     """
 
     files: tuple[Mapping[str, Any], ...]
@@ -82,6 +85,7 @@ class Provenance:
     versions: Mapping[str, str]
     settings: Mapping[str, Any]
     writing: Writing | None = None
+    predecessors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,24 @@ class NormalModel:
         """Names of those files that the model was learnt from, by their content."""
         known = {file["sha256"] for file in self.provenance.files}
         return [file.name for file in files if file.sha256 in known]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What identifies the model: equal models have equal ones."""
+        digest = hashlib.sha256()
+        equations = self.equations
+        digest.update("\0".join([self.preset, *self.signals, self.provenance.created]).encode())
+        for array in (equations.source, equations.target, equations.lag, equations.coefficient):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        if self.watching.limits is not None:
+            digest.update(self.watching.limits.statistics.tobytes())
+        if self.watching.factor != 1.0:
+            digest.update(repr(self.watching.factor).encode())
+        return digest.hexdigest()[:16]
+
+    def succeeds(self, fingerprint: str) -> bool:
+        """Whether it came, by updates, of the model with this fingerprint."""
+        return fingerprint in self.provenance.predecessors
 
     @cached_property
     def equations(self) -> Equations:

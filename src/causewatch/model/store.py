@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 KIND, VERSION = "model", 5
 OLDEST = 5
 """Models of earlier formats hold the limits of another detector."""
+MOST_PREDECESSORS = 10_000
 MOST_HOLD = 1000
 """Ticks for which a missing value is replaced by the last one."""
 
@@ -78,6 +79,9 @@ class _Settings(Strict):
     false_alarm_every: Finite | None
 
 
+Fingerprint = Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+
+
 class _Provenance(Strict):
     files: list[_File]
     rows: Count
@@ -89,6 +93,7 @@ class _Provenance(Strict):
     versions: dict[str, str]
     settings: _Settings
     writing: Writing | None = None
+    predecessors: Annotated[tuple[Fingerprint, ...], Field(max_length=MOST_PREDECESSORS)] = ()
 
 
 class _Moments(Strict):

@@ -365,4 +365,5 @@ def _provenance(
         last=format_time(max(survey.last, known[1]), source.clock),
         created=now.astimezone(UTC).isoformat(timespec="seconds"),
         writing=old.writing or source.writing,
+        predecessors=(*old.predecessors, model.fingerprint),
     )

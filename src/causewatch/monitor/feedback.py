@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,14 @@ class Feedback:
     def remove(self, alarm: str) -> None:
         """Take a mark back."""
         self._set(tuple(mark for mark in self.marks if mark.alarm != alarm))
+
+    def forget(self, signals: Collection[str]) -> None:
+        """These signals are watched no longer."""
+        left = [
+            replace(mark, factors={k: v for k, v in mark.factors.items() if k not in signals})
+            for mark in self.marks
+        ]
+        self._set(tuple(mark for mark in left if mark.factors))
 
     def _set(self, marks: tuple[NormalMark, ...]) -> None:
         factors: NDArray[np.float64] = np.ones(len(self._index))

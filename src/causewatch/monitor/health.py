@@ -33,12 +33,12 @@ Bools = NDArray[np.bool_]
 
 HealthState = Literal[
     "ok", "missing", "stale", "frozen", "out_of_range", "unlike", "rate_wrong", "not_judged",
-    "silent", "incomplete",
+    "silent", "incomplete", "not_kept",
 ]  # fmt: skip
 
 STATES: tuple[HealthState, ...] = (
     "ok", "unlike", "out_of_range", "frozen", "stale", "missing", "rate_wrong", "not_judged",
-    "silent", "incomplete",
+    "silent", "incomplete", "not_kept",
 )  # fmt: skip
 """By number; of several that hold for a signal at once the last is its state."""
 OK, UNLIKE, OUT_OF_RANGE, FROZEN, STALE, MISSING = range(6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -145,7 +144,7 @@ class Monitor(Stateful):
         self._policy = AlarmPolicy(
             self.settings,
             self._names,
-            fingerprint(model),
+            model.fingerprint,
             self.stream,
             model.clock,
             describe=self._described,
@@ -280,14 +279,14 @@ class Monitor(Stateful):
     def snapshot(self) -> dict[str, Any]:
         """Everything the future depends on: numbers, text, arrays, lists and dictionaries."""
         return super().snapshot() | {
-            "model": fingerprint(self.model),
+            "model": self.model.fingerprint,
             **self._judge.snapshot(),
             "openings": {id: course.to_state() for id, course in self._openings.items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot: the future is bitwise the same as without interruption."""
-        if state.get("model") != fingerprint(self.model):
+        if state.get("model") != self.model.fingerprint:
             msg = (
                 "The saved state belongs to another model; use the model it was saved with, or"
                 " start with an empty state."
@@ -437,17 +436,3 @@ def _time_names(model: NormalModel) -> tuple[str, ...]:
     writing = model.provenance.writing
     learnt = () if writing is None or writing.time is None else (writing.time,)
     return (*learnt, "time")
-
-
-def fingerprint(model: NormalModel) -> str:
-    """What identifies a model: equal models have equal ones."""
-    digest = hashlib.sha256()
-    equations = model.equations
-    digest.update("\0".join([model.preset, *model.signals, model.provenance.created]).encode())
-    for array in (equations.source, equations.target, equations.lag, equations.coefficient):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    if model.watching.limits is not None:
-        digest.update(model.watching.limits.statistics.tobytes())
-    if model.watching.factor != 1.0:
-        digest.update(repr(model.watching.factor).encode())
-    return digest.hexdigest()[:16]

@@ -344,6 +344,32 @@ class AlarmPolicy:
         tracks = [track for track in self._book.recent if track.alarm.id == id]
         return self._note("updated", tracks, remark, normal=False)
 
+    def retire(self, names: Sequence[str], *, by: str, at: int) -> AlarmEvents:
+        """Leave signals alone that nobody watches any longer.
+
+        Alarms about nothing else are cleared; shelves and marks are those of the other signals.
+        """
+        gone = set(names)
+        for name in names:
+            self._health.pending.pop(name, None)
+        self._feedback.forget(gone)
+        remark = _remark(by, at, "Its signals are watched no longer.")
+        book, ended = self._book, []
+        for track in book.on:
+            left = [name for name in self._members(track) if name not in gone]
+            if not left:
+                ended.append(track)
+            for name in () if not left else gone & set(self._members(track)):
+                track.leave(book.index[name])
+        book.shelves.forget(gone)
+        self._accepted = [name for name in self._accepted if name not in gone]
+        book.begin(at)
+        for track in ended:
+            book.shelves.remove_alarm(track.alarm.id)
+            comments = _with(track.alarm.comments, remark)
+            book.close(track, comments=comments, shelved_until=None)
+        return book.end()
+
     def _note(
         self, event: Event, tracks: Iterable[Track], remark: Remark, **changes: Any
     ) -> AlarmEvents:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,14 @@ class Shelves:
         """Take signals off the shelf."""
         gone = {("signal", name) for name in names}
         self._keep(lambda key, _: key not in gone)
+
+    def forget(self, names: Collection[str]) -> None:
+        """These signals are watched no longer."""
+        left = {
+            key: replace(shelf, signals=tuple(one for one in shelf.signals if one not in names))
+            for key, shelf in self._shelves.items()
+        }
+        self._set({key: shelf for key, shelf in left.items() if shelf.signals})
 
     def expire(self, time: int) -> None:
         """Drop what is over at `time`."""

@@ -20,7 +20,6 @@ from causewatch.model import NormalModel
 from causewatch.monitor import Alarm
 from causewatch.monitor.alarms import Event
 from causewatch.monitor.course import FIELDS, Course
-from causewatch.monitor.monitor import fingerprint
 from causewatch.streaming.store.attachments import LARGEST
 from causewatch.streaming.store.base import Store
 
@@ -54,7 +53,7 @@ class Album:
     ) -> None:
         self._store = store
         self._model = model
-        self._mark = fingerprint(model)
+        self._mark = model.fingerprint
         self._columns = model.watched
         self._now = now
         self._lock = threading.Lock()

@@ -54,6 +54,10 @@ class Told(Protocol):
     def blind(self) -> str:
         """Why rows are not judged, in a sentence; empty while they are."""
 
+    @property
+    def unkept(self) -> str:
+        """Why what is seen cannot be kept, in a sentence; empty while it can."""
+
     def text(self) -> bytes:
         """Everything."""
 
@@ -154,8 +158,8 @@ class _Probes:
                 " allowed."
             )
             return HTTPStatus.SERVICE_UNAVAILABLE, text
-        if blind := " ".join(self._metrics.blind.split()):
-            return HTTPStatus.SERVICE_UNAVAILABLE, blind
+        if wrong := " ".join(f"{self._metrics.blind} {self._metrics.unkept}".split()):
+            return HTTPStatus.SERVICE_UNAVAILABLE, wrong
         # A source that is away is no reason to start the watch again: it goes on trying.
         source = " ".join(self._metrics.source.split())
         return HTTPStatus.OK, f"The watch is running{f': {source}' if source else ''}."

@@ -19,7 +19,7 @@ class Backoff:
     """
 
     def __init__(
-        self, first: float = 0.5, longest: float = 30.0, chance: random.Random | None = None
+        self, first: float = 0.5, longest: float = 5.0, chance: random.Random | None = None
     ) -> None:
         self._first = first
         self._longest = longest

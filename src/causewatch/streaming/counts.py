@@ -8,7 +8,7 @@ import numpy as np
 
 from causewatch.data import format_time
 from causewatch.data.table import NANOSECONDS
-from causewatch.monitor import Alarm, Monitor, Tick
+from causewatch.monitor import Alarm, Monitor, Tick, too_little_judged
 from causewatch.monitor.alarms import Event
 from causewatch.streaming.source import Batch, Source
 
@@ -124,6 +124,26 @@ class Counts:
     def made_no_row(self, messages: int) -> None:
         """Take messages for rows that were dropped, as no row comes at all."""
         self._no_rows += messages
+
+    def unjudged(self, *, in_parts: bool) -> str:
+        """Why less than half of the rows were judged, as a sentence; empty if it was not so.
+
+        A run that is one of several `in_parts` may have too few rows to be judged.
+        """
+        model, dropped = self._monitor.model, self.dropped
+        rows = self.rows + self.dropped_before - dropped  # those that the monitor kept
+        plan = model.preprocessing
+        least = (plan.max_lag + 2) * max(1.0, plan.every / model.interval)
+        if in_parts and rows + dropped < least:
+            return ""
+        return too_little_judged(
+            model,
+            rows,
+            self.rows_judged,
+            dropped=dropped,
+            apart=self.apart,
+            missing=self._source.missing,
+        )
 
     @property
     def problems(self) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 The store is the queue: what could not be delivered stays there, also over restarts, and goes out in
 order as soon as the sink takes it. So a slow or absent receiver holds up nobody and loses nothing.
+While the store takes nothing, events come from memory (`causewatch.streaming.outbox`).
 Only a store in memory keeps no more than so much for it; what went is counted.
 """
 
@@ -14,8 +15,8 @@ from collections.abc import Sequence
 
 from causewatch.errors import CausewatchError
 from causewatch.streaming.backoff import Backoff
+from causewatch.streaming.outbox import Outbox
 from causewatch.streaming.sink import DeliveryError, Notice, Sink, Status
-from causewatch.streaming.store.base import Store
 
 __all__ = ["Courier", "stop_all"]
 
@@ -38,7 +39,7 @@ class Courier:
     ----------
     sink
         Where to.
-    store
+    outbox
         Where from.
     backoff
         How long to wait after a failure.
@@ -51,9 +52,9 @@ class Courier:
         Why the last one failed; empty when something was delivered since.
     """
 
-    def __init__(self, sink: Sink, store: Store, backoff: Backoff | None = None) -> None:
+    def __init__(self, sink: Sink, outbox: Outbox, backoff: Backoff | None = None) -> None:
         self.sink = sink
-        self._store = store
+        self._outbox = outbox
         self._backoff = backoff or Backoff()
         self.errors = 0
         self.trouble = ""
@@ -63,6 +64,7 @@ class Courier:
         self._ahead = 0  # events after it that are known to be gone
         self._news = False  # whether there may be something that was not looked at
         self._idle = False  # whether everything so far is delivered
+        self._read: Notice | None = None  # the bulletin that the sink has got
         self._status: Status | None = None
 
         self._complained = False  # whether trouble was said, and not yet that it is over
@@ -71,10 +73,10 @@ class Courier:
 
     def start(self) -> None:
         """Open the sink and begin; a sink that is new here gets what happens from now on."""
-        known, last = self._store.delivered(self.sink.name), self._store.last
+        known, last = self._outbox.delivered(self.sink.name), self._outbox.last
         if known is None:
             known = (last, None)
-            self._store.deliver(self.sink.name, *known)
+            self._outbox.deliver(self.sink.name, *known)
         self._sent, mark = known
         self.sink.open(mark)
         self._thread = threading.Thread(target=self._run, name=f"to {self.sink.name}", daemon=True)
@@ -92,7 +94,7 @@ class Courier:
     def waiting(self) -> int:
         """Events that are not delivered yet; known without a look at the store."""
         with self._changed:
-            return max(0, self._store.newest - self._sent - self._ahead)
+            return max(0, self._outbox.newest - self._sent - self._ahead)
 
     @property
     def forgotten(self) -> int:
@@ -184,7 +186,11 @@ class Courier:
 
     def _bring(self) -> bool:
         """Bring some events; gives whether there were any. Raises if the sink took none of them."""
-        notices = self._store.notices(self._sent, BATCH)
+        bulletin = self._outbox.bulletin
+        if bulletin is not None and bulletin is not self._read:
+            self.sink.send([bulletin])
+            self._read = bulletin
+        notices = self._outbox.notices(self._sent, BATCH)
         if not notices:
             return False
         self._look_for_gaps(notices)
@@ -216,7 +222,7 @@ class Courier:
     def _remember(self, notices: Sequence[Notice], mark: object) -> None:
         """The sink has these."""
         number = notices[-1].number
-        self._store.deliver(self.sink.name, number, mark)
+        self._outbox.deliver(self.sink.name, number, mark)
         with self._changed:
             gone = number - self._sent - len(notices)
             self._passed += gone

@@ -106,7 +106,7 @@ class Metrics:
         if status is None:
             return ""
         silent = status.unwell.get(STREAM) == "silent"
-        said = status.source.rstrip(".")  # trouble with the store comes as a sentence
+        said = status.source.rstrip(".")
         return f"{said}; no rows come" if silent else said
 
     @property
@@ -114,6 +114,12 @@ class Metrics:
         """Why the rows that come are not judged, in a sentence; empty while they are."""
         status = self._status
         return "" if status is None else status.blind
+
+    @property
+    def unkept(self) -> str:
+        """Why what is seen cannot be kept, in a sentence; empty while it can."""
+        status = self._status
+        return "" if status is None else status.unkept
 
     def text(self) -> bytes:
         """Everything, in the text form of Prometheus."""
@@ -184,6 +190,14 @@ class Metrics:
         )
         yield self._gauge(
             "judging", "0 while rows come and are not judged.", {(): float(not status.blind)}
+        )
+        yield self._gauge(
+            "keeping", "0 while state or scores cannot be written.",
+            {(): float(not status.unkept)},
+        )  # fmt: skip
+        yield self._gauge("events_unkept", "Events that wait to be kept.", {(): status.waiting})
+        yield self._counter(
+            "scores_lost", "Rows missing in the file of scores.", {(): status.scores_lost}
         )
         yield self._counter(
             "rows_came", "Rows that came, also those that were dropped.", {(): status.came}

@@ -4,6 +4,9 @@ One thread does all of it. Between two batches of rows it writes, in one transac
 the state of the monitor, where the source stands, and the events of alarms these rows led to. Only
 then are rows acknowledged and events told. So a kill at any moment loses nothing that was told, and
 tells nothing twice.
+
+Where the store takes nothing, watching goes on: events are told all the same, and wait in memory
+with the state, until it does. See ``docs/adr/0009-watch.md``.
 """
 
 from __future__ import annotations
@@ -12,27 +15,26 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
-
-from causewatch.data import Clock
 from causewatch.data.apart import ReadingStoppedError, stops_when
-from causewatch.data.table import NANOSECONDS
-from causewatch.errors import StreamError, listing
-from causewatch.monitor import Alarm, Monitor, Tick, too_little_judged
+from causewatch.errors import StreamError, plural
+from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.alarms import Event
-from causewatch.monitor.health import STREAM
 from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
 from causewatch.streaming.feeding import take
-from causewatch.streaming.liveness import Liveness
+from causewatch.streaming.keeping import Keeper
+from causewatch.streaming.missing import say_what_comes
+from causewatch.streaming.outage import Outage
+from causewatch.streaming.outbox import Outbox
 from causewatch.streaming.reports import LISTED, Reports
 from causewatch.streaming.requests import answer
+from causewatch.streaming.score_output import ScoreOutput
 from causewatch.streaming.scores import ScoreFile
 from causewatch.streaming.silence import Silence
 from causewatch.streaming.sink import Sink, Status
@@ -40,18 +42,19 @@ from causewatch.streaming.source import Batch, Source, is_connected
 from causewatch.streaming.standing import Standing
 from causewatch.streaming.store.base import Checkpoint, Retention, Store
 from causewatch.streaming.views import Observer, View
+from causewatch.streaming.vigil import Vigil
 
 __all__ = ["Watch"]
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 WAIT = 0.2
 """Seconds to wait for rows at a time."""
 SAVE_EVERY: Mapping[str, float] = {"replayed": 10.0, "redelivered": 0.2, "lost": 2.0}
 """Seconds between two checkpoints, by what the source guarantees: rows that can be read again cost
 only the time to do so, unacknowledged ones pile up at whoever sends them."""
+LONGEST = 3.0
+"""Seconds between two tries to write, where there is nothing else to do."""
 SHARE = 0.2
 """Share of the time that checkpoints may take where rows wait to be acknowledged."""
 LOOK_EVERY, STATUS_EVERY, FORGET_EVERY = 0.5, 0.5, 600.0
@@ -61,10 +64,6 @@ ANSWER_EVERY = 0.2
 """Seconds between two looks for what people ask when that is all there is to do."""
 NAP = 0.05
 """Seconds for which a pause does not notice that the watch is to end."""
-MOST_UNWRITTEN = 1_000_000
-"""Bytes of scores that may wait for room; a checkpoint holds them. With more, watching waits."""
-FORGET_PARTS = 20
-"""Parts in which history is forgotten at a time; the rest waits for the next time."""
 ENOUGH = 20
 """Rows after which a signal that has not come is said to be missing: some tags come later."""
 IN_MEMORY = Retention(events=10_000)
@@ -131,41 +130,34 @@ class Watch:
         self.counts = Counts(monitor, source)
         self.last: Tick | None = None
         self.views = tuple(views)
-        self.couriers = tuple(Courier(sink, store) for sink in sinks)
-        before = monitor.health.get(STREAM)
-        self.liveness = Liveness(
-            monitor.model.preprocessing.every / monitor.model.interval,
-            monitor.model.preprocessing.max_lag + 1,
-            monitor.model.preprocessing.every,
-            blind=before is not None and before.state == "not_judged",
-            now=now,
+        self._outbox = Outbox(store)
+        self._keeper = Keeper(store, self._outbox, now)
+        self._scores = ScoreOutput(scores, saved)
+        self._outage = Outage(name)
+        self.couriers = tuple(Courier(sink, self._outbox) for sink in sinks)
+        begun = 0 if saved is None else int(saved.monitor["time"] or 0)
+        self._vigil = Vigil(
+            monitor, source, self.counts, silence or Silence(), self._note, begun, now, wall
         )
         self._standing = Standing(
-            name, monitor, source, self.counts, self.liveness, self.couriers, observers, wall
-        )
+            name, monitor, source, self.counts, self._vigil.liveness, self._keeper,
+            self._outbox, self._scores, self._outage, self.couriers, observers, wall,
+        )  # fmt: skip
         self.stop = False  # whether it is to end; may be set in any thread, or by a signal handler
-        self.trouble = ""  # why the store takes nothing, while it does not
         self.ended = False  # whether there are no more rows, and people are still answered
         self._store = store
         self._keep = keep
         self._saved = saved
         self._observers = tuple(observers)
-        self._scores = scores
         self._reports = reports
         self._retention = retention or Retention() if keep else IN_MEMORY
-        self._silence = silence or Silence()
-        self._left_out = 0  # messages that the source had left out when the last row came
-        self._no_rows = False  # whether none of those that came since could be used
         self._now, self._wall = now, wall
-        # Until there is a tick, what people do happens at the last one of the earlier run.
-        self._time = int(saved.monitor["time"] or 0) if saved is not None else 0
-        self._told: list[tuple[Event, Alarm, dict[str, Any]]] = []  # not yet in the store
+        self._noted: list[tuple[Event, Alarm, dict[str, Any]]] = []  # not yet told
         self._whole = True  # whether every row polled has gone through the monitor
         self._behind = False  # whether rows have been taken since the last checkpoint
         self._connected = False  # whether it was said that the connection stands
         self._known = False  # whether it was said which signals the source has
-        self._scores_away = ""  # why scores cannot be written, while they cannot
-        self._score_bytes = 0  # of the file of scores that belong to the state
+        self._early = False  # whether rows were acknowledged that are not kept
         self._cost = 0.0  # seconds that the last checkpoint took
         self.started = self._saved_at = self._looked_at = self._said_at = self._forgot_at = now()
 
@@ -175,26 +167,24 @@ class Watch:
         return sum(courier.waiting + courier.forgotten for courier in self.couriers)
 
     @property
-    def unjudged(self) -> str:
-        """Why less than half of the rows were judged, as a sentence; empty if it was not so.
+    def trouble(self) -> str:
+        """Why what is to be kept cannot be written, in a sentence; empty while it can."""
+        return self._keeper.trouble or self._scores.trouble
 
-        A run with a state is a part of a longer one, and may have too few rows to be judged.
-        """
-        counts, model = self.counts, self.monitor.model
-        dropped = counts.dropped
-        rows = counts.rows + counts.dropped_before - dropped  # those that the monitor kept
-        plan = model.preprocessing
-        least = (plan.max_lag + 2) * max(1.0, plan.every / model.interval)
-        if self._keep and rows + dropped < least:
-            return ""
-        return too_little_judged(
-            model,
-            rows,
-            counts.rows_judged,
-            dropped=dropped,
-            apart=counts.apart,
-            missing=self.source.missing,
-        )
+    @property
+    def blind(self) -> bool:
+        """Whether rows come and are not judged."""
+        return self._vigil.liveness.blind
+
+    @property
+    def pending(self) -> bool:
+        """Whether something waits to be kept, which a kill would lose."""
+        return bool(self._keeper.trouble)
+
+    @property
+    def unjudged(self) -> str:
+        """Why less than half of the rows were judged, as a sentence; empty if it was not so."""
+        return self.counts.unjudged(in_parts=self._keep)
 
     @property
     def store(self) -> Store:
@@ -228,6 +218,8 @@ class Watch:
             self._begin()
         try:
             while not self.stop and not ended:
+                if self._outbox.full:
+                    self._insist(partial(self._save, at_once=True))
                 began = self._now()
                 dropped = self.counts.dropped_before
                 try:
@@ -239,12 +231,9 @@ class Watch:
                 self._say_that_it_is_connected()
                 dropped = self.counts.dropped_before - dropped
                 if len(batch) or dropped:
-                    self._silence.heard()
-                    self._left_out, self._no_rows = self.counts.left_out, False
-                else:
-                    silent = self._silence.waited(self._now() - began)
-                    if not ended:
-                        self._no_row_comes(silent)
+                    self._vigil.heard()
+                elif not ended:
+                    self._vigil.waited(self._now() - began)
                 self._take(batch, dropped)
             if ended and not self._keep:
                 # With a state the source may be gone on with later, and the open tick with it.
@@ -252,9 +241,13 @@ class Watch:
                 for one in tick.all if tick.complete else ():
                     self._judged(one)
             self._look_for_requests()
-            self._save()
+            self._insist(partial(self._save, at_once=True))
             # What a state holds can be written by the run that goes on with it.
-            self._flush_scores(wait=not (self._keep and self.stop))
+            if not (self._keep and self.stop):
+                self._insist(self._scores.flush)
+            self._say_whether_all_is_written()
+            if self._noted:
+                self._insist(partial(self._save, at_once=True))
             if ended and stay is not None:
                 self.ended = True
                 stay()
@@ -267,9 +260,10 @@ class Watch:
         """No rows come any more, but people still look at what there was."""
         while not self._pause(ANSWER_EVERY):
             self._look_for_requests()
-            if self._told:
+            if self._noted or self._keeper.due:
                 self._save()
-            self._standing.tell(self.last, self.trouble, self._scores_away)
+            self._say_whether_all_is_written()
+            self._standing.tell(self.last)
             for view in self.views:
                 view.look(self)
 
@@ -294,42 +288,22 @@ class Watch:
             self.source.open(after)
             if saved is not None and self._goes_on(after):
                 self.counts.rows_before = saved.counts.get("rows", 0)
-            written = self._written(after)
             fault = self._store.faults()  # before anything is written
-            if self._keep:
-                self._save()  # what is begun from now on belongs to this state
-            if self._scores is not None:
-                goes_on = saved is not None and written[0] is not None
-                self._scores.begin(*written, saved.unwritten if saved and goes_on else "")
+            if self._keep and not self._save() and (saved is None or self._scores.is_new):
+                # What is begun from now on belongs to this state, which has to know it.
+                self._insist(partial(self._save, at_once=True))
+            self._scores.begin(self.source.guarantee != "lost" and self._goes_on(after))
             if self._reports is not None:
                 self._reports.begin([alarm for _, alarm in self._store.history(most=LISTED)])
             for courier in self.couriers:
                 courier.start()
-            self._store.expect([courier.sink.name for courier in self.couriers])
             if fault:
-                self._say_that_the_state_is_not_whole(fault)
+                log.warning("%s", fault)
+                self._vigil.incomplete(fault)
         except BaseException:
             self._whole = False
             self._close()
             raise
-
-    def _say_that_the_state_is_not_whole(self, fault: str) -> None:
-        """Raise an alarm, which sinks that are new here get, too; the watch goes on all the same.
-
-        It is dated with the last tick, or by the clock of the machine.
-        """
-        log.warning("%s", fault)
-        self._time = self._time or _clock_time(self._wall(), self.monitor.clock)
-        for event, alarm in self.monitor.incomplete(fault, self._time):
-            self._note(event, alarm)
-
-    def _written(self, after: Mapping[str, Any]) -> tuple[int | None, bool]:
-        """How much of the file of scores belongs to the state, and whether the rest comes again."""
-        size = None
-        if self._scores is not None and self._saved is not None:
-            size = self._saved.outputs.get(str(self._scores.path.absolute()))
-        self._score_bytes = size or 0
-        return size, self.source.guarantee != "lost" and self._goes_on(after)
 
     def _goes_on(self, after: Mapping[str, Any]) -> bool:
         """Whether the source begins exactly where the saved state stands."""
@@ -338,21 +312,12 @@ class Watch:
     def _close(self) -> None:
         """Close everything, whatever becomes of the rest."""
         with ExitStack() as last_first:
-            if self._scores is not None:
-                last_first.callback(self._close_scores)
+            last_first.callback(self._scores.close, self._keep)
             if self._reports is not None:
                 last_first.callback(self._reports.close)
             last_first.callback(lambda: self._standing.observe(self.status()))
             last_first.callback(stop_all, self.couriers, PATIENCE if self._whole else 0.0)
             last_first.callback(self.source.close)
-
-    def _close_scores(self) -> None:
-        assert self._scores is not None
-        try:
-            self._scores.close()
-        except StreamError:
-            if not (self._keep and self._scores_away):  # else the state holds them
-                raise
 
     # Rows
 
@@ -360,7 +325,7 @@ class Watch:
         """Take in a batch; the source has dropped rows that would have come with it."""
         rows = len(batch)
         if dropped and not rows:
-            self._came(dropped)
+            self._vigil.came(dropped)
         if rows:
             self._whole, self._behind = False, True
             left = rows
@@ -370,15 +335,16 @@ class Watch:
                 nonlocal left, dropped
                 share = dropped * taken // left if left > taken else dropped
                 left, dropped = left - taken, dropped - share
-                self._came(taken + share, later=dropped)
+                self._vigil.came(taken + share, later=dropped)
 
             for tick in take(self.monitor, self.source, batch, came):
                 self._judged(tick)
-            if self.liveness.blind:
-                self._say_that_rows_are_not_judged()
+            self._vigil.see()
             self._whole = True
             self.counts.batch(batch)
-            self._say_what_comes()
+            if not self._known:
+                enough = self.counts.rows >= ENOUGH or self.source.ended
+                self._known = say_what_comes(self.source, self.monitor.model, enough)
             for note in self.monitor.notes():
                 # What is missing may have come under another name.
                 astray = note.kind == "extra_columns" and self.source.missing
@@ -387,74 +353,32 @@ class Watch:
         if now - self._looked_at >= LOOK_EVERY:
             self._looked_at = now
             self._look_for_requests()
-        self._flush_scores()
-        if self._told or self._is_time_to_save(rows, now):
+        self._scores.flush()
+        if self._noted or self._is_time_to_save(rows, now):
             self._save()
+        if self._keeper.trouble and self._is_pressing and not rows:
+            self._acknowledge_early()
+        self._say_whether_all_is_written()
         if now - self._said_at >= STATUS_EVERY:
             self._said_at = now
-            self._standing.tell(self.last, self.trouble, self._scores_away)
+            self._standing.tell(self.last)
         for view in self.views:
             view.look(self)
-
-    def _no_row_comes(self, silent: bool) -> None:
-        """Say so if that has lasted too long: of messages that make none, else of the silence."""
-        lasted = self._silence.lasted
-        if silent or lasted >= self.liveness.patience:
-            messages, self._left_out = self.counts.left_out - self._left_out, self.counts.left_out
-            if messages:
-                self.counts.made_no_row(messages)
-                self._came(messages, lasted)
-                self._no_rows = self.liveness.blind
-        if not silent or self._no_rows:  # the alarm says what about the messages
-            return
-        if self.last is None and self._time == 0:  # never a row: what would its time be now?
-            self._time = _clock_time(self._wall(), self.monitor.clock)
-        detail = self._silence.sentence(self.source.name, self.source.status, self._wall())
-        for event, alarm in self.monitor.silent(detail, self._time, self._silence.lasted):
-            self._note(event, alarm)
-
-    def _came(self, rows: int, lasted: float = 0.0, later: int = 0) -> None:
-        """Rows have come, for so many seconds; say so if they are not judged.
-
-        Of the rows dropped so far some are still to come.
-        """
-        blind = self.liveness.blind
-        dropped = self.counts.dropped - later
-        self.liveness.came(rows, dropped, lambda: self.counts.problems, lasted)
-        if self.liveness.blind and not blind:
-            log.warning("%s", self._say_that_rows_are_not_judged())
-
-    def _say_that_rows_are_not_judged(self) -> str:
-        """Rows come and are of no use: an alarm, if there is none about it yet; gives why."""
-        if self.last is None and self._time == 0:
-            self._time = _clock_time(self._wall(), self.monitor.clock)
-        detail = self.liveness.sentence(self.source.name, self.counts.problems, self._wall())
-        for event, alarm in self.monitor.not_judged(detail, self._time):
-            self._note(event, alarm)
-        return detail
 
     def _judged(self, tick: Tick) -> None:
         """A tick is complete."""
         self.last = tick
-        if tick.time is not None:
-            self._time = tick.time
         self.counts.tick(tick)
-        blind = self.liveness.blind
-        empty = tick.score is None and bool(np.isnan(tick.values.array).all())
-        thin = tick.rows < self.monitor.model.watching.habits.least_rows
-        self.liveness.tick(tick.score is not None, empty, thin)
-        if blind and not self.liveness.blind:
-            self.monitor.judged_again()
+        self._vigil.judged(tick)
         for view in self.views:
             view.tick(self, tick)
-        if self._scores is not None:
-            self._scores.add(tick, self.monitor.clock)
+        self._scores.add(tick, self.monitor.clock)
         for event, alarm in tick.events:
             self._note(event, alarm)
 
     def _note(self, event: Event, alarm: Alarm) -> None:
         """An event, to be stored and told with the next checkpoint."""
-        self._told.append((event, alarm, alarm.to_dict(event, self.monitor.clock)))
+        self._noted.append((event, alarm, alarm.to_dict(event, self.monitor.clock)))
 
     def _say_that_it_is_connected(self) -> None:
         """Say once that the connection stands, to those who have one."""
@@ -462,87 +386,75 @@ class Watch:
             self._connected = True
             log.info("%s: %s.", self.source.name, self.source.status)
 
-    def _say_what_comes(self) -> None:
-        """Say once how many of the signals the source has; some tags come later than others."""
-        missing, columns = self.source.missing, self.monitor.model.watched
-        enough = self.counts.rows >= ENOUGH or self.source.ended
-        if self._known or (missing and not enough):
-            return
-        self._known = True
-        if self._connected and not missing:
-            log.info("%s gives all %d signals of the model.", self.source.name, len(columns))
-        if missing:
-            # A mechanism without one of its causes says nothing about its effect.
-            gone = set(missing)
-            blind = {
-                link.target: None
-                for link in self.monitor.model.graph
-                if link.source in gone and link.target not in gone
-            }
-            also = f" cannot be judged without: {listing(blind)};" if blind else ""
-            log.warning(
-                "%d of the %d signals %s not in %s: %s; reported as missing;%s the others are"
-                " watched.",
-                len(missing),
-                len(columns),
-                "is" if len(missing) == 1 else "are",
-                self.source.name,
-                listing(missing),
-                also,
-            )
-
     # The store
 
     def _is_time_to_save(self, rows: int, now: float) -> bool:
+        if self._keeper.due:
+            return True
         since = now - self._saved_at
         # Whoever sends may wait for acknowledgements before sending more, also of what gave no row.
-        pressing = getattr(self.source, "pressing", False)
+        pressing = self._is_pressing
         if since >= SAVE_EVERY[self.source.guarantee]:
             return self._behind or pressing
         return pressing and not rows and since * SHARE >= self._cost
 
+    @property
+    def _is_pressing(self) -> bool:
+        return bool(getattr(self.source, "pressing", False))
+
     def _look_for_requests(self) -> None:
         """Do what people have asked for."""
-        try:
-            waiting = self._store.asked()
-        except StreamError as error:  # it can wait; the next checkpoint says what is wrong
-            log.debug("%s", error)
-            return
-        answers, events = answer(waiting, self.monitor, self._present())
-        for event, alarm in events:
-            self._note(event, alarm)
-        if answers:
-            self._save(answers)
+        self._keeper.ask()
+        waiting = self._keeper.take_asked()
+        if waiting:
+            answers, events = answer(waiting, self.monitor, self._vigil.present)
+            for event, alarm in events:
+                self._note(event, alarm)
+            self._keeper.answer(answers)
+            self._save()
         if self._now() - self._forgot_at >= FORGET_EVERY:
-            self._forgot_at = self._now()
-            with suppress(StreamError):  # there is a next time
-                for _ in range(FORGET_PARTS):
-                    if not self._store.forget(self._retention, self._wall()):
-                        break
+            sinks = [courier.sink.name for courier in self.couriers]
+            if self._keeper.forget(self._retention, self._wall(), sinks):
+                self._forgot_at = self._now()
 
-    def _present(self) -> int:
-        """The time of the stream; where no rows come, what it would be if they did."""
-        silence = self._silence
-        return self._time + (round(silence.lasted * NANOSECONDS) if silence.on else 0)
+    def _save(self, at_once: bool = False) -> bool:
+        """One transaction; then acknowledge and tell. Gives whether everything is kept now.
 
-    def _save(self, answers: Mapping[int, Mapping[str, Any]] | None = None) -> None:
-        """One transaction; then acknowledge and tell."""
+        What cannot be kept now is told all the same.
+        """
         began = self._now()
-        told, self._told = self._told, []
-        checkpoint = self._checkpoint() if self._keep else None
-        events = [body for _, _, body in told]
-        if checkpoint is not None or events or answers:
-            self._insist(self._store.name, partial(self._store.save, checkpoint, events, answers))
-        self.source.committed()
-        self._behind = False
+        noted, self._noted = self._noted, []
+        self._outbox.add([body for _, _, body in noted])
+        kept = self._keeper.save(self._checkpoint if self._keep else None, at_once=at_once)
         self._saved_at = self._now()
-        self._cost = self._saved_at - began
-        for observer in self._observers:
-            observer.checkpoint(self._cost)
-        if told:
-            for courier in self.couriers:
-                courier.tell()
-        for event, alarm, body in told:
+        if kept:
+            self._cost = self._saved_at - began
+            self._behind = self._early = False
+            self.source.committed()
+            for observer in self._observers:
+                observer.checkpoint(self._cost)
+        else:
+            self._outbox.show()
+        if noted:
+            self._tell(noted)
+        return kept
+
+    def _acknowledge_early(self) -> None:
+        """Let whoever waits for acknowledgements send more, though a kill would lose the rows."""
+        if not self._early:
+            log.warning(
+                "%s waits for acknowledgements, and gets them for rows that are not kept yet: a"
+                " kill before they are would be a gap.",
+                self.source.name,
+            )
+        self._early = True
+        self.source.committed()
+
+    def _tell(self, noted: Sequence[tuple[Event, Alarm, dict[str, Any]]]) -> None:
+        """Tell everybody what has happened."""
+        for courier in self.couriers:
+            courier.tell()
+        for event, alarm, body in noted:
             self.counts.event(event, alarm)
             line = json.dumps({**body, "watch": self.name}, ensure_ascii=False, allow_nan=False)
             for view in self.views:
@@ -552,81 +464,57 @@ class Watch:
             if self._reports is not None:
                 self._reports.event(event, alarm)
 
-    def _insist(self, where: str, write: Callable[[], T]) -> T:
-        """Write somewhere, and wait for it if it is away or full.
+    def _say_whether_all_is_written(self) -> None:
+        """Raise an alarm while something cannot be written, and clear it afterwards."""
+        lost = self._scores.lost
+        change = self._outage.step(
+            (self._keeper.trouble, self._scores.trouble),
+            self._vigil.time,
+            self._wall(),
+            f"{plural(lost, 'row')} of scores are missing." if lost else "",
+        )
+        if change is None:
+            return
+        event, alarm = change
+        body = alarm.to_dict(event, self.monitor.clock)
+        if alarm.on:  # told beside the events, which may not be taken
+            self._outbox.announce(body)
+            self._tell([(event, alarm, body)])
+        else:
+            self._outbox.bulletin = None
+            self._noted.append((event, alarm, body))
+        self._standing.tell(self.last)
 
-        Meanwhile no rows are taken and none acknowledged, so that whoever sends them keeps them.
+    def _insist(self, write: Callable[[], bool]) -> None:
+        """Write, and wait for it if that cannot be done now.
+
+        Meanwhile no rows are taken: there are none, or no room for what they would lead to.
         """
-        backoff = Backoff()
-        while True:
-            try:
-                done = write()
-            except StreamError as error:
-                if self.stop:
-                    raise
-                if not self.trouble:
-                    log.warning("%s Watching waits until it can be written to.", error)
-                self.trouble = str(error)
-                self._standing.tell(self.last, self.trouble, self._scores_away)
-                for view in self.views:
-                    view.look(self)
-                self._pause(backoff.next())
-            else:
-                if self.trouble:
-                    log.warning("%s can be written to again.", where)
-                self.trouble = ""
-                return done
-
-    def _flush_scores(self, settle: bool = False, wait: bool = False) -> int:
-        """Write scores, if any are wanted; gives the size of their file. See `ScoreFile.flush`.
-
-        Where that cannot be done they wait, up to `MOST_UNWRITTEN`, and watching goes on; `wait`
-        until it can.
-        """
-        scores = self._scores
-        if scores is None or not scores.begun:
-            return self._score_bytes
-        flush = partial(scores.flush, settle)
-        if wait or len(scores.unwritten) > MOST_UNWRITTEN:
-            size = self._insist(str(scores.path), flush)
-            self._scores_away = ""
-            return size
-        try:
-            size = flush()
-        except StreamError as error:
-            if not self._scores_away:
-                log.warning("%s Watching goes on; they are written as soon as that can be.", error)
-                self._scores_away = str(error)
-                self._standing.tell(self.last, self.trouble, self._scores_away)
-            return scores.settled()
-        if self._scores_away:
-            log.warning("%s can be written to again.", scores.path)
-            self._scores_away = ""
-        return size
+        backoff = Backoff(longest=LONGEST)
+        while not write():
+            if self.stop:
+                reason = self.trouble or f"{self._store.name} does not answer."
+                count = self._keeper.waiting
+                msg = f"{reason} {plural(count, 'event')} cannot be kept."
+                raise StreamError(msg)
+            self._say_whether_all_is_written()
+            self._standing.tell(self.last)
+            for view in self.views:
+                view.look(self)
+            self._pause(backoff.next())
 
     def _checkpoint(self) -> Checkpoint:
-        outputs = {}
-        if self._scores is not None:
-            self._score_bytes = self._flush_scores(settle=True)
-            outputs[str(self._scores.path.absolute())] = self._score_bytes
         return Checkpoint(
+            outputs=self._scores.settle(),
             monitor=self.monitor.snapshot(),
             clock=self.monitor.clock,
             settings=asdict(self.monitor.settings),
             source={"name": self.source.name, "position": self.source.position()},
-            outputs=outputs,
-            unwritten="" if self._scores is None else self._scores.unwritten,
+            unwritten=self._scores.unwritten,
             counts={"rows": self.counts.rows_before + self.counts.rows},
             saved_at=self._wall(),
         )
 
     def status(self) -> Status:
         """How the watch stands."""
-        return self._standing.status(self.last, self.trouble, self._scores_away)
-
-
-def _clock_time(wall: float, clock: Clock) -> int:
-    """The present time in nanoseconds on the clock of a stream; 0 where that cannot be known."""
-    if clock == "naive":
-        wall += time.localtime(wall).tm_gmtoff
-    return int(wall * 1e9) if clock in ("utc", "naive") else 0
+        return self._standing.status(self.last)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["ScoreFile", "check_header", "check_scores"]
 
 COLUMNS = ("time", "score", "alarm")
+MOST_UNWRITTEN = 1_000_000
+"""Bytes that may wait for room; a checkpoint holds them. Scores that come then are lost."""
 
 
 def check_scores(path: Path, resumable: bool) -> None:
@@ -69,10 +71,16 @@ class ScoreFile:
         File to write.
     signals
         Signals whose evidence is written too.
+
+    Attributes
+    ----------
+    lost
+        Rows for which there was no room, not even to wait.
     """
 
     def __init__(self, path: Path, signals: Sequence[str] = ()) -> None:
         self.path = path
+        self.lost = 0
         self._parquet = path.suffix.lower() == ".parquet"
         self._place = path.with_name(f".{path.name}.csv") if self._parquet else path
         self._signals = tuple(signals)
@@ -112,6 +120,9 @@ class ScoreFile:
 
     def add(self, tick: Tick, clock: Clock) -> None:
         """One complete tick."""
+        if len(self._unwritten) > MOST_UNWRITTEN:
+            self.lost += 1
+            return
         score = "" if tick.score is None else f"{tick.score:.6g}"
         time = "" if tick.time is None else format_time(tick.time, clock)
         row = [time, score, int(tick.alarm)]

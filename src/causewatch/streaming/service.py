@@ -6,11 +6,12 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from causewatch.errors import ModelFileError, SettingError, shorten
+from causewatch.errors import SettingError
 from causewatch.explain.described import describe
 from causewatch.model import NormalModel, load
 from causewatch.monitor import Monitor
 from causewatch.monitor.state import WRONG_PARTS
+from causewatch.streaming.adopting import adopt, damaged
 from causewatch.streaming.open import open_sink, open_source
 from causewatch.streaming.plan import Plan
 from causewatch.streaming.plan_check import check_plan_alone
@@ -26,6 +27,7 @@ from causewatch.streaming.store.base import Checkpoint, Store
 from causewatch.streaming.store.open import open_store
 from causewatch.streaming.store.sqlite import MemoryStore
 from causewatch.streaming.views import Observer, View
+from causewatch.streaming.watchdog import watchdog_of
 
 __all__ = ["check_plan", "prepare"]
 
@@ -65,6 +67,7 @@ def prepare(
         saved = store.load() if plan.state is not None else None
         monitor = Monitor(model, settings=plan.settings, stream=plan.name, describe=describe)
         if saved is not None:
+            saved = _of_this_model(saved, model, store, plan)
             _restore(monitor, saved, store)
         _check_new(plan, store, saved, force)
         for sentence in plan.tags.check(model.watched):
@@ -81,7 +84,7 @@ def prepare(
             keep=plan.state is not None,
             saved=saved,
             sinks=_sinks(plan, store),
-            views=views,
+            views=[*views, *filter(None, [watchdog_of()])],
             observers=observers,
             scores=None if plan.scores is None else ScoreFile(plan.scores, signals),
             reports=_reports(plan, model, source),
@@ -133,16 +136,32 @@ def _silence(plan: Plan, model: NormalModel) -> Silence:
     return Silence(after)
 
 
+def _of_this_model(saved: Checkpoint, model: NormalModel, store: Store, plan: Plan) -> Checkpoint:
+    """The state, taken over from the model before if this one is an update of it."""
+    before = str(saved.monitor.get("model"))
+    if before == model.fingerprint:
+        return saved
+    if not model.succeeds(before):
+        name = f" --name {plan.name}" if plan.name else ""
+        msg = (
+            f"The state in {store.name} belongs to another model, and {plan.model.name!r} is no"
+            f" update of it; 'causewatch adopt {plan.state} {plan.model}{name}' lets it take over,"
+            " or start with an empty --state."
+        )
+        raise SettingError(msg)
+    saved, done = adopt(store, saved, model)
+    log.info("%s is an update of the model before. %s", plan.model.name, done.kept)
+    for sentence in done.lost:
+        log.warning("%s", sentence)
+    return saved
+
+
 def _restore(monitor: Monitor, saved: Checkpoint, store: Store) -> None:
     """Bring the monitor to where it was; whatever a foreign part leads to is one sentence."""
     try:
         monitor.restore(saved.monitor)
     except WRONG_PARTS as error:
-        msg = (
-            f"The state in {store.name} is damaged and was not used"
-            f" ({shorten(repr(error), 80)}); start with an empty --state."
-        )
-        raise ModelFileError(msg) from error
+        raise damaged(store, error) from error
 
 
 def _sinks(plan: Plan, store: Store) -> list[Sink]:

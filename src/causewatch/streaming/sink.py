@@ -7,6 +7,7 @@ later, in order. `causewatch.testing.SinkContract` is the test suite for sinks.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +41,8 @@ class Notice:
     Attributes
     ----------
     number
-        Counts the events of a watch from 1 on, without gaps; anew with every new store.
+        Counts the events of a watch from 1 on, without gaps; anew with every new store. 0 for what
+        is told beside them: that the store cannot be written to.
     watch
         Name of the watch; others may have the same.
     body
@@ -57,15 +59,18 @@ class Notice:
 
     @property
     def key(self) -> str:
-        """What a receiver knows a repetition by: ``watch/series/number``.
+        """What a receiver knows a repetition by: ``watch/series/number-digest``.
 
-        It is the same for the same event, whenever it is sent, and no other event has it.
+        It is the same for the same event, whenever it is sent, and no other event has it. The
+        number alone would not do: what is told before the store has it can be lost with a kill,
+        and then another event gets its number.
 
         >>> Notice(7, "line 1", {}, "b3d0c52a9e417f68").key
-        'line 1/b3d0c52a9e417f68/7'
+        'line 1/b3d0c52a9e417f68/7-44136fa3'
         """
         series = f"{self.series}/" if self.series else ""
-        return f"{self.watch}/{series}{self.number}"
+        digest = hashlib.sha256(json.dumps(self.body, sort_keys=True).encode()).hexdigest()[:8]
+        return f"{self.watch}/{series}{self.number}-{digest}"
 
     def to_json(self) -> str:
         """The event as one line of JSON, with the name of the watch."""
@@ -100,8 +105,13 @@ class Status:
     source
         How the source stands, in words.
     blind
-        Why the rows that come are not judged, in a sentence; empty while they are. While a store
-        takes nothing, none are taken either.
+        Why the rows that come are not judged, in a sentence; empty while they are.
+    unkept
+        Why what is to be kept cannot be written, in a sentence; empty while it can.
+    waiting
+        Events that are not kept yet.
+    scores_lost
+        Rows that are missing in the file of scores, as it could not be written for too long.
     came, judged
         Rows that came in this run, also those that were dropped; and how many of them ended in a
         judged tick.
@@ -121,6 +131,9 @@ class Status:
     problems: Mapping[str, int] = field(default_factory=dict)
     source: str = ""
     blind: str = ""
+    unkept: str = ""
+    waiting: int = 0
+    scores_lost: int = 0
     came: int = 0
     judged: int = 0
     judged_age: float | None = None

@@ -114,6 +114,19 @@ def test_everything_comes_back(model, saved):
     assert cw.Link("P 101", "LIT301", 1) in back.graph
 
 
+def test_models_know_what_they_came_of(model, saved, tmp_path):
+    """Files written before models did are read as ever."""
+    forge(saved, lambda content, arrays: content["provenance"].pop("predecessors"))
+    assert_same(model, cw.load(saved))
+    updated = tmp_path / "updated.cwm"
+    came = replace(model.provenance, predecessors=(model.fingerprint,))
+    replace(model, provenance=came).save(updated)
+    back = cw.load(updated)
+    assert back.provenance.predecessors == (model.fingerprint,)
+    assert back.succeeds(model.fingerprint)
+    assert not back.succeeds("0" * 16)
+
+
 def test_saving_again_gives_the_same_bytes(saved, tmp_path):
     again = tmp_path / "again.cwm"
     cw.load(saved).save(again)
@@ -426,6 +439,7 @@ FORGERIES = {
     "a text turned around": put("content", "preprocessing", "reason", "x\u2066y"),
     "a text that clears the screen": put("content", "provenance", "created", "\x9b2J"),
     "a label turned around": put("content", "knowledge", "labels", {"LIT301": "\u202elevel"}),
+    "a fingerprint that is none": put("content", "provenance", "predecessors", ["plant"]),
     "rows below none": put("content", "provenance", "rows", -1),
 }
 

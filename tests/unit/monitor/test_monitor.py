@@ -21,7 +21,6 @@ from causewatch.explain.described import describe
 from causewatch.monitor import monitor as monitor_module
 from causewatch.monitor.alarms import alarm_id
 from causewatch.monitor.feedback import WIDEST
-from causewatch.monitor.monitor import fingerprint
 from causewatch.simulate import RandomSystem
 from causewatch.simulate.recursion import Edge
 
@@ -431,8 +430,8 @@ def test_ids_follow_from_model_stream_and_time(model):
     rows[200:, E] += 11.0
     first, again = (watch(model, rows).raised()[0][1] for _ in range(2))
     other = watch(cw.Monitor(model, stream="line 2"), rows).raised()[0][1]
-    assert first.id == again.id == alarm_id(fingerprint(model), "", 200 * 10**9)
-    assert other.id == alarm_id(fingerprint(model), "line 2", 200 * 10**9) != first.id
+    assert first.id == again.id == alarm_id(model.fingerprint, "", 200 * 10**9)
+    assert other.id == alarm_id(model.fingerprint, "line 2", 200 * 10**9) != first.id
 
 
 def test_an_alarm_is_explained_by_its_first_ticks(model):

@@ -15,6 +15,7 @@ import pytest
 from causewatch.streaming import courier as couriers
 from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.courier import Courier
+from causewatch.streaming.outbox import Outbox
 from causewatch.streaming.sink import DeliveryError, Notice, Status
 from causewatch.streaming.store.base import Retention
 from causewatch.streaming.store.sqlite import MemoryStore
@@ -38,7 +39,7 @@ def numbers(sink: MemorySink) -> list[int]:
 
 def test_events_reach_the_sink(store: MemoryStore) -> None:
     sink = MemorySink()
-    courier = Courier(sink, store, quick())
+    courier = Courier(sink, Outbox(store), quick())
     courier.start()
     store.save(None, [example_event(k) for k in range(3)])
     courier.tell()
@@ -54,7 +55,7 @@ def test_events_reach_the_sink(store: MemoryStore) -> None:
 def test_a_new_sink_gets_what_happens_from_now_on(store: MemoryStore) -> None:
     store.save(None, [example_event(k) for k in range(3)])
     sink = MemorySink()
-    courier = Courier(sink, store, quick())
+    courier = Courier(sink, Outbox(store), quick())
     courier.start()
     store.save(None, [example_event(3)])
     courier.finish(5.0)
@@ -67,7 +68,7 @@ def test_a_sink_that_was_down_gets_the_rest_later(
 ) -> None:
     sink = MemorySink()
     sink.down = True
-    courier = Courier(sink, store, quick())
+    courier = Courier(sink, Outbox(store), quick())
     courier.start()
     store.save(None, [example_event(k) for k in range(300)])
     courier.tell()
@@ -78,7 +79,7 @@ def test_a_sink_that_was_down_gets_the_rest_later(
     assert courier.waiting == 300
     assert "300 events are not delivered to memory;" in caplog.text
     later = MemorySink()  # of the next run
-    courier = Courier(later, store, quick())
+    courier = Courier(later, Outbox(store), quick())
     courier.start()
     courier.finish(5.0)
     courier.stop(5.0)
@@ -100,7 +101,7 @@ def test_how_many_wait_is_known_without_a_look_at_the_store() -> None:
     store, sink = Counted(), MemorySink()
     store.deliver(sink.name, 1)
     store.save(None, [example_event(k) for k in range(5)])
-    courier = Courier(sink, store, quick())
+    courier = Courier(sink, Outbox(store), quick())
     courier._deliver = lambda: 0.0  # type: ignore[method-assign]  # nobody else looks
     courier.start()
     looks = store.looks
@@ -134,7 +135,7 @@ class Moody(MemorySink):
 
 def test_partial_deliveries_and_wild_errors_neither_lose_nor_double(store: MemoryStore) -> None:
     sink = Moody()
-    courier = Courier(sink, store, quick())
+    courier = Courier(sink, Outbox(store), quick())
     courier.start()
     for k in range(200):
         store.save(None, [example_event(k)])
@@ -149,7 +150,7 @@ def test_partial_deliveries_and_wild_errors_neither_lose_nor_double(store: Memor
 def test_trouble_is_said_once(store: MemoryStore, caplog: pytest.LogCaptureFixture) -> None:
     sink = MemorySink()
     sink.down = True
-    courier = Courier(sink, store, quick())
+    courier = Courier(sink, Outbox(store), quick())
     with caplog.at_level(logging.INFO):
         courier.start()
         store.save(None, [example_event(1)])
@@ -182,7 +183,7 @@ def test_a_slow_sink_that_works_is_not_made_to_wait(
     store: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     sink = Slow()
-    courier = Courier(sink, store, Backoff(3600.0, 3600.0))
+    courier = Courier(sink, Outbox(store), Backoff(3600.0, 3600.0))
     courier.start()
     store.save(None, [example_event(k) for k in range(100)])
     courier.tell()
@@ -222,7 +223,7 @@ def test_pauses_begin_anew_with_whatever_was_delivered(
 
     backoff.next = noted  # type: ignore[method-assign]
     sink = Tired()
-    courier = Courier(sink, store, backoff)
+    courier = Courier(sink, Outbox(store), backoff)
     courier.start()
     store.save(None, [example_event(k) for k in range(40)])
     with caplog.at_level(logging.INFO):
@@ -235,11 +236,11 @@ def test_pauses_begin_anew_with_whatever_was_delivered(
     assert "memory takes events again." in caplog.messages
 
 
-class Looked(MemoryStore):
+class Looked(Outbox):
     """Says when it was found that nothing is left to deliver."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
         self.empty = threading.Event()
 
     def notices(self, after: int, most: int = 256) -> list[Notice]:
@@ -264,13 +265,14 @@ def test_what_comes_in_the_last_moment_is_delivered(monkeypatch: pytest.MonkeyPa
         Event=Sluggish, Thread=threading.Thread, Condition=threading.Condition, Lock=threading.Lock
     )
     monkeypatch.setattr(couriers, "threading", slow)
-    store, sink = Looked(), MemorySink()
-    courier = Courier(sink, store, quick())
+    store, sink = MemoryStore(), MemorySink()
+    outbox = Looked(store)
+    courier = Courier(sink, outbox, quick())
     courier.start()
     for k in range(3):
-        store.empty.clear()
+        outbox.empty.clear()
         courier.tell()
-        assert store.empty.wait(30.0)
+        assert outbox.empty.wait(30.0)
         store.save(None, [example_event(k)])
         courier.finish(30.0)
         assert courier.waiting == 0
@@ -286,7 +288,7 @@ def test_events_forgotten_before_they_were_delivered_are_counted(
     monkeypatch.setattr(MemoryStore, "_most_waiting", 10)
     sink = MemorySink()
     sink.down = True
-    courier = Courier(sink, store, quick())
+    courier = Courier(sink, Outbox(store), quick())
     courier.start()
     assert courier.problems == {"forgotten": 0}
     on, over = example_event(1), [example_event(5 * k + 4) for k in range(29)]

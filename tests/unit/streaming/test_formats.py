@@ -70,7 +70,8 @@ def test_every_field_of_cef_is_read_back(
         "acknowledged_by": by,
         "problem": problem,
     }
-    line = formatted(Notice(7, watch, body, "b3d0c52a9e417f68"), "cef")
+    notice = Notice(7, watch, body, "b3d0c52a9e417f68")
+    line = formatted(notice, "cef")
     assert len(line.splitlines()) == 1
     line.encode()
     fields, found = read_cef(line)
@@ -85,7 +86,7 @@ def test_every_field_of_cef_is_read_back(
     assert found["cs6"] == shown(problem, keep=lines)
     assert found["cn1"] == "7"
     assert found["flexString2Label"] == "key"
-    assert found["flexString2"] == shown(watch, keep=lines) + "/b3d0c52a9e417f68/7"
+    assert found["flexString2"] == shown(notice.key, keep=lines)
     assert found["externalId"] == body["id"]
     assert found["rt"] == "1767225601000"
     for key in ("cs1", "cs2", "cs5", "cs6", "cn1", "cfp1"):

@@ -303,7 +303,7 @@ def test_events_carry_the_alarm_as_key_and_a_word_to_know_repetitions(cluster: M
         sink.close()
     (message,) = cluster.messages("alarms")
     assert message.key() == b"000000000007"
-    assert message.headers() == [(KEY_HEADER, b"line 1/a5/7")]
+    assert message.headers() == [(KEY_HEADER, b"line 1/a5/7-dc9bae81")]
     assert message.value().startswith(b"CEF:0|causewatch|")
 
 

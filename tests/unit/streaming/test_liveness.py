@@ -412,7 +412,7 @@ def test_probes_and_metrics(model: NormalModel) -> None:
     def scripted(wait: float) -> Any:
         batch = poll(0.0)
         if not len(batch):
-            watch._standing.tell(watch.last, "")
+            watch._standing.tell(watch.last)
             next(steps)
         return batch
 

@@ -87,7 +87,7 @@ def test_formats_keys_and_retained_events(broker: Mosquitto, version: str) -> No
     assert "status" in json.loads(robots)
     assert security.startswith(b"CEF:0|")
     if version == "5":
-        assert listener.messages[0].properties.UserProperty == [("key", "line 1/a5/3")]
+        assert listener.messages[0].properties.UserProperty == [("key", "line 1/a5/3-937e2b64")]
     late = Listener(broker.port, "alarms/json")
     assert until(lambda: len(late.messages) == 1)
     late.close()

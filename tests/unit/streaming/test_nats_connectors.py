@@ -502,7 +502,7 @@ def test_plain_events_reach_those_who_listen(server: NatsServer) -> None:
 
     found = server.do(work)
     assert [json.loads(message.data)["id"][-1] for message in found] == ["1", "2"]
-    assert found[0].headers == {"Nats-Msg-Id": "line 1/a5/1"}
+    assert found[0].headers == {"Nats-Msg-Id": "line 1/a5/1-ae51d93a"}
 
 
 def test_a_server_killed_between_events(server: NatsServer) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from causewatch.errors import ModelFileError, SettingError, StreamError, UnknownNameError
 from causewatch.streaming.courier import Courier
+from causewatch.streaming.outbox import Outbox
 from causewatch.streaming.store import postgres_channel
 from causewatch.streaming.store.open import open_store
 from causewatch.streaming.store.postgres import PostgresStore
@@ -187,7 +188,7 @@ def test_how_many_events_wait_is_known_while_the_server_is_away(server, place):
     store.save(checkpoint(1), [numbered(1)])
     store.close()
     store = place.store(patience=30.0)  # of the next run, which has saved nothing yet
-    courier = Courier(sink, store)
+    courier = Courier(sink, Outbox(store))
     courier.start()
     assert courier.waiting == 1
     store.save(checkpoint(3), [numbered(2), numbered(3)])

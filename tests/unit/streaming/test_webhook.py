@@ -63,7 +63,7 @@ def test_what_is_sent(server: WebhookServer, tmp_path: Path) -> None:
     assert (request.method, request.path) == ("POST", "/hooks/a%20b?plant=north&x=1")
     assert json.loads(request.body) == example_event(7) | {"watch": "Straße\r\n7/ü"}
     assert request.headers["Content-Type"] == "application/json"
-    assert request.headers["X-Causewatch-Delivery"] == "Stra%C3%9Fe%0D%0A7/%C3%BC/a5/7"
+    assert request.headers["X-Causewatch-Delivery"] == "Stra%C3%9Fe%0D%0A7/%C3%BC/a5/7-dc9bae81"
     signed = request.headers["X-Causewatch-Signature"]
     assert signed.startswith(f"t={WALL:.0f},v1=")
     assert verify_signature("much better kept", signed, request.body, WALL + 200)
@@ -146,7 +146,10 @@ def test_an_event_that_is_not_wanted_is_counted_and_left_out(
     assert len(server.requests) == 3
     assert sink.problems == {"refused": 1}
     (line,) = caplog.messages
-    assert f"does not want event line 1/a5/2 and answers {status}; the event is left out" in line
+    assert (
+        f"does not want event line 1/a5/2-f75e0f23 and answers {status}; the event is left out"
+        in line
+    )
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 405, 410])

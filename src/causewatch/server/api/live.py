@@ -39,7 +39,8 @@ def router(served: Served) -> APIRouter:
         responses={
             503: {
                 "model": Health,
-                "description": "The watch gives no sign of life, or does not judge what comes.",
+                "description": "The watch gives no sign of life, does not judge what comes, or"
+                " cannot keep what it sees.",
             }
         },
     )
@@ -51,9 +52,12 @@ def router(served: Served) -> APIRouter:
         if age > LIMIT:
             said = f"The watch gave its last sign of life {age:.0f} s ago."
             return JSONResponse({"ok": False, "text": said}, 503)
-        blind = feed.status["trouble"] or _stream_state(feed.status) == "not_judged"
-        if blind and not feed.status["ended"]:
+        text = ""
+        if _stream_state(feed.status) == "not_judged" and not feed.status["ended"]:
             text = "The watch is running, but the rows that come are not judged."
+        elif feed.status["trouble"]:
+            text = "The watch is running, but what it sees cannot be written down."
+        if text:
             return JSONResponse({"ok": False, "text": text}, 503)
         return JSONResponse({"ok": True, "text": _running(feed.status)})
 

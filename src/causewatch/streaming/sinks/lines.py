@@ -2,8 +2,8 @@
 
 The mark is the length of the file and a fingerprint of its end. What a killed watch wrote after the
 last mark that was kept is cut off and written again. Where the mark does not fit the file (it was
-rotated, shortened or replaced meanwhile, or there is no mark yet) the lines that the file already
-ends with are not written again.
+rotated, shortened or replaced meanwhile, or there is no mark yet) lines that are there already are
+not written again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from causewatch.streaming.sink import DeliveryError, Notice, Status
 
 __all__ = ["LinesSink"]
 
+TAIL = 4 << 20
+"""Bytes at the end of a file in which lines are looked for that may come again."""
 PRINT = 512
 """Bytes before a mark that it is known again by."""
 
@@ -53,7 +56,7 @@ class LinesSink:
         self._anew = anew
         self._file: int | None = None
         self._torn: int | None = None  # where to cut off a line that was written in part
-        self._unsure = False  # whether the file may hold lines that are about to come again
+        self._there: frozenset[bytes] | None = None  # lines that may be about to come again
 
     @property
     def name(self) -> str:
@@ -71,7 +74,7 @@ class LinesSink:
             elif mark is not None and _fits(file, mark):
                 os.ftruncate(file, mark["bytes"])
             else:
-                self._unsure = True
+                self._there = _lines(file)
         except OSError as error:
             self.close()
             if error.errno != errno.ENXIO:  # a pipe that nobody reads so far may be read later
@@ -80,9 +83,12 @@ class LinesSink:
 
     def send(self, notices: Sequence[Notice]) -> Any:
         """See `Sink`."""
-        lines = [formatted(notice, self._format) + "\n" for notice in notices]
+        lines = [f"{formatted(notice, self._format)}\n".encode() for notice in notices]
+        events = any(
+            notice.number for notice in notices
+        )  # what is told beside them never comes again
         try:
-            return self._write("".join(lines).encode())
+            return self._write(lines, events)
         except OSError as error:
             raise DeliveryError(self._trouble(error)) from error
 
@@ -95,25 +101,30 @@ class LinesSink:
             os.close(self._file)
             self._file = self._torn = None
 
-    def _write(self, data: bytes) -> dict[str, Any] | None:
-        """Add `data` and see it on disk, or leave the file as it was; gives a mark."""
+    def _write(self, lines: Sequence[bytes], events: bool) -> dict[str, Any] | None:
+        """Add `lines` and see them on disk, or leave the file as it was; gives a mark."""
         file = self._reach()
         if not _regular(file):
-            _write_all(file, data)
+            _write_all(file, b"".join(lines))
             return None
         self._mend(file)
-        there = _already(file, data) if self._unsure else 0
+        there = self._there if self._there is not None and events else frozenset[bytes]()
+        data = b"".join(dropwhile(there.__contains__, lines))
+        if not data:
+            return _mark(file)
         size = os.fstat(file).st_size
-        gap = b"" if there or not size or _read(file, size - 1, 1) == b"\n" else b"\n"
+        begun = 0 if self._there is None else _begun(file, data)
+        gap = b"" if begun or not size or _read(file, size - 1, 1) == b"\n" else b"\n"
         try:
-            _write_all(file, gap + data[there:])
+            _write_all(file, gap + data[begun:])
             os.fsync(file)
         except OSError:
             self._torn = size
             with suppress(OSError):  # else before the next try
                 self._mend(file)
             raise
-        self._unsure = self._unsure and not data
+        if events:
+            self._there = None
         return _mark(file)
 
     def _trouble(self, error: OSError) -> str:
@@ -229,19 +240,16 @@ def _print(file: int, size: int) -> str:
     return hashlib.sha256(_read(file, size - length, length)).hexdigest()[:16]
 
 
-def _already(file: int, data: bytes) -> int:
-    """How many bytes of `data` are the end of the file already, from the beginning of a line on."""
+def _lines(file: int) -> frozenset[bytes]:
+    """The last lines of a file."""
     size = os.fstat(file).st_size
-    length = min(size, len(data) + 1)
-    tail = _read(file, size - length, length)
-    begin = 0 if length == size else tail.find(b"\n") + 1
-    if not begin and length < size:
-        return 0
-    while begin < len(tail):
-        if data.startswith(tail[begin:]):
-            return len(tail) - begin
-        end = tail.find(b"\n", begin)
-        if end < 0:
-            break
-        begin = end + 1
-    return 0
+    return frozenset(_read(file, max(0, size - TAIL), TAIL).splitlines(keepends=True))
+
+
+def _begun(file: int, data: bytes) -> int:
+    """How many bytes of `data` are the end of the file already: a line that a kill cut short."""
+    size = os.fstat(file).st_size
+    length = min(size, len(data))
+    last = _read(file, size - length, length).rpartition(b"\n")[2]
+    whole = len(last) < length or length == size
+    return len(last) if whole and data.startswith(last) else 0

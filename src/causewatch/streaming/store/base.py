@@ -86,6 +86,14 @@ class Store(Protocol):
     def name(self) -> str:
         """What people call it, without secrets."""
 
+    @property
+    def watch(self) -> str:
+        """Name of the watch, as those know it who are told of its events."""
+
+    @property
+    def series(self) -> str:
+        """Random text that tells the events of this store from those of others."""
+
     def lock(self) -> AbstractContextManager[None]:
         """Be the only watch that writes here; raises `InUseError` if another one does."""
 

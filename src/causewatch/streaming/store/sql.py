@@ -148,6 +148,11 @@ class SqlStore(ABC):
         """Name of the watch."""
         return self._watch
 
+    @property
+    def series(self) -> str:
+        """Random text that tells the events of this store from those of others."""
+        return self._look_for_series()
+
     def load(self) -> Checkpoint | None:
         """The state that was saved last; raises `ModelFileError` if it is damaged."""
 

@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 FORMAT = 0x43575354
 """Says in the file that it is one of ours."""
-PATIENCE = 10.0
+PATIENCE = 4.0
 """Seconds to wait for another writer."""
 WAL_BYTES = 4 << 20
 """The log next to the file is cut back to this length once everything in it is in the file."""

@@ -11,10 +11,11 @@ const WORDS = {
   not_judged: ["are not judged", "not judged", "rows come and are not judged, so that nothing is watched"],
   incomplete: ["go on from a state that is not whole", "state not whole", "saves or events of an earlier run are missing or damaged"],
   silent: ["do not come", "no rows", "no rows come at all"],
+  not_kept: ["cannot be kept", "not kept", "what is seen cannot be written down"],
 };
 
 /** Problems of the stream as a whole: its rows, not a signal, do what the words say. */
-const OF_ROWS = new Set(["rate_wrong", "not_judged", "silent", "incomplete"]);
+const OF_ROWS = new Set(["rate_wrong", "not_judged", "silent", "incomplete", "not_kept"]);
 
 /** What stands for the stream where a signal's name is expected. */
 export const STREAM = "(stream)";
