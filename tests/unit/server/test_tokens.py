@@ -22,6 +22,7 @@ from causewatch.files import write_atomically
 from causewatch.server.access import tokens as tokens_module
 from causewatch.server.access.tokens import Tokens, Visitor, digest_of, make_token, remove_token
 from causewatch.testing import FakeClock
+from causewatch.testing.waiting import PATIENCE
 
 SECRET = "abcdefghijklmnop-secret"
 
@@ -339,8 +340,8 @@ def test_of_many_made_at_once_none_is_lost(path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
-    assert other.wait(30) == 0
+        thread.join(PATIENCE)
+    assert other.wait(PATIENCE) == 0
     assert len(Tokens(path).visitors) == 15
     assert mode(path) == 0o600
 
