@@ -29,6 +29,7 @@ from causewatch.streaming.store.base import Store
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
 from causewatch.testing import MemorySource, until
 from causewatch.testing.waiting import PATIENCE
+from services.ports import free_port
 
 if TYPE_CHECKING:
     import httpx
@@ -126,7 +127,7 @@ class Dashboard:
         self.folder = folder
         self._keep = keep
         self._silent_after = silent_after
-        self.settings = settings or ServeSettings(port=0)
+        self.settings = settings or ServeSettings(port=free_port())
         self.source = Polled(plant.names, endless=True)
         self._sent = 0
         self._stack = ExitStack()

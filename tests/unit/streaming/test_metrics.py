@@ -193,7 +193,7 @@ def server(metrics: Metrics) -> Iterator[MetricsServer]:
 
 
 def ask(server: MetricsServer, path: str, method: str = "GET") -> tuple[int, str, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
     try:
         connection.request(method, path)
         answer = connection.getresponse()
@@ -203,7 +203,7 @@ def ask(server: MetricsServer, path: str, method: str = "GET") -> tuple[int, str
 
 
 def connect(server: MetricsServer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=10)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
 
 
 def test_metrics_are_answered(server: MetricsServer, metrics: Metrics) -> None:
@@ -293,7 +293,7 @@ def test_nobody_holds_a_connection_for_long(
 
 
 def test_only_a_few_at_once(metrics: Metrics, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_server, "TIMEOUT", 30.0)
+    monkeypatch.setattr(metrics_server, "TIMEOUT", 3 * PATIENCE)
     server = MetricsServer(metrics, port=0)
     held = [connect(server) for _ in range(metrics_server.MOST_AT_ONCE)]
     try:
