@@ -54,12 +54,15 @@ def test_a_filter_that_is_being_typed_does_not_follow_to_the_next_view(
     story: Any, look: Callable[..., Any]
 ) -> None:
     """Typing is waited for; by then another view may be there, with an address of its own."""
-    page = look(story).open("/history")
+    window = look(story)
+    page = window.context.new_page()
+    page.clock.install()
+    window.open("/history", page)
     expect(rows(page)).to_have_count(2)
     page.locator("input[list=history-signals]").press_sequentially("T0")
     page.get_by_role("link", name="Graph", exact=True).click()
     expect(page).to_have_url(re.compile("/graph$"))
-    page.wait_for_timeout(600)
+    page.clock.run_for(600)
     expect(page).to_have_url(re.compile("/graph$"))
 
 
