@@ -27,19 +27,12 @@ COLUMNS = ("a", "b", "c")
 TOPIC = "plant/rows"
 
 
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try again soon."""
-    monkeypatch.setattr(Backoff, "next", lambda self: 0.05)
-
-
 def source_of(
     port: int, options: str = "", *, scheme: str = "mqtt", queue: int = 10_000, topic: str = TOPIC
 ) -> MqttSource:
     url = f"{scheme}://127.0.0.1:{port}/{topic}?{options or 'version=5'}"
-    return MqttSource(
-        parse_address(url), Wanted(COLUMNS, 1.0, limits=Limits(payload=100_000, queue=queue))
-    )
+    wanted = Wanted(COLUMNS, 1.0, limits=Limits(payload=100_000, queue=queue))
+    return MqttSource(parse_address(url), wanted, backoff=Backoff(0.05, 0.05))
 
 
 def opened(source: MqttSource, after: dict[str, Any] | None = None) -> MqttSource:
