@@ -378,7 +378,7 @@ def test_whoever_waited_for_a_file_that_was_replaced_waits_for_the_new_one(path)
             waiting.join(0.2)
             assert waiting.is_alive()
             assert len(Tokens(path).visitors) == 1
-    waiting.join(20)
+    waiting.join(PATIENCE)
     assert [one.name for one in Tokens(path).visitors] == ["a", "b"]
 
 

@@ -367,7 +367,7 @@ class Network:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for thread in self._threads:
-            thread.join(10.0)
+            thread.join(PATIENCE)
         for one in self.hanging:
             one.close()
 
@@ -463,7 +463,7 @@ def test_tables_are_made_once_by_many(server):
     for one in threads:
         one.start()
     for one in threads:
-        one.join(30.0)
+        one.join(PATIENCE)
     assert wrong == []
     assert run(server, "SELECT COUNT(*) FROM crowd.watches") == [(6,)]
 
