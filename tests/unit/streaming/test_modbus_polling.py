@@ -280,9 +280,9 @@ def test_a_server_that_goes_and_comes_back(
         began = time.monotonic()
         plant.set("holding", 0, [2])
         time.sleep(0.2)  # how long it is away
+        away = time.monotonic() - began  # at least
         plant.start()
         assert until(lambda: source.status == "connected")
-        away = time.monotonic() - began
         assert until(lambda: bool((source.poll(0.1).values == 2).any()))
     said = [one.getMessage() for one in caplog.records]
     assert sum("is lost" in one for one in said) == 1
