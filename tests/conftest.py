@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "causewatch",
-    deadline=None,  # a busy machine is not a failure
+    # A busy machine is not a failure.
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
     derandomize="CAUSEWATCH_SAME_CASES" in os.environ,
 )
 settings.load_profile("causewatch")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -24,10 +26,27 @@ class SmallPlant:
 
 
 def build(folder: Path) -> SmallPlant:
-    """Simulate five signals, learn from them, and bias two of them in turn.
+    """Five signals: a model of them, and a recording in which two of them are biased in turn.
 
     Rows 200 to 260 of the recording have S02 off, rows 450 to 500 S04.
     """
+    for name, content in _files().items():
+        (folder / name).write_bytes(content)
+    test = folder / "faulty.csv"
+    lines = test.read_text(encoding="utf-8").splitlines(keepends=True)
+    return SmallPlant(folder / "plant.cwm", test, lines)
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    """What is simulated and learnt, once for all tests."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _make(folder)
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _make(folder: Path) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         code = main(
             ["simulate", "random", "--out", str(folder), "--rows", "3000", "--test-rows", str(ROWS),
@@ -43,6 +62,4 @@ def build(folder: Path) -> SmallPlant:
         pl.col("S02") + 6.0 * row.is_between(200, 259),
         pl.col("S04") - 6.0 * row.is_between(450, 499),
     )
-    test = folder / "faulty.csv"
-    frame.write_csv(test)
-    return SmallPlant(model, test, test.read_text(encoding="utf-8").splitlines(keepends=True))
+    frame.write_csv(folder / "faulty.csv")

@@ -19,6 +19,7 @@ from causewatch.streaming.store.base import Checkpoint
 from causewatch.streaming.store.postgres import PostgresStore
 from causewatch.streaming.store.sql import SqlStore
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
+from causewatch.testing.waiting import PATIENCE
 
 __all__ = [
     "FilePlace",
@@ -242,7 +243,7 @@ def ask_often(place: Place, me: int, times: int, right: Any) -> None:
         number = store.ask({"from": me, "time": time_})
         if time_ % 3 == 2 and store.withdraw(number):
             continue
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE
         while (found := store.answer(number)) is None:
             assert time.monotonic() < until
             time.sleep(0.002)

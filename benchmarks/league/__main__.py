@@ -100,13 +100,13 @@ PAGES = {
 }
 
 
-def main() -> None:
-    """Judge what was asked for, print and write the page."""
+def main(options: Sequence[str] | None = None) -> None:
+    """Judge what was asked for, print and write the page; without options those of the program."""
     try:
         code = code_hash()  # of what runs: before anything else can change a file
     except LeagueError as error:
         stop(str(error))
-    given = arguments()
+    given = arguments(options)
     folder = data_folder()
     columns = chosen(given, folder)
     kind, parts = given.kind, given.parts
@@ -152,7 +152,7 @@ def main() -> None:
         print("No page was written: the run was not a whole one.", file=sys.stderr)
 
 
-def arguments() -> argparse.Namespace:
+def arguments(options: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.league", description=__doc__,
@@ -177,7 +177,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
     parser.add_argument("--cells", type=Path, default=CELLS, metavar="DIR", help="folder of cells")
     parser.set_defaults(parts=None, kind="league")
-    given = parser.parse_args()
+    given = parser.parse_args(options)
     given.chosen = given.detectors is not None or given.every is not None
     given.named = given.detectors
     if given.quick and given.parts == ("develop",):

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from causewatch.testing.waiting import PATIENCE
+
 __all__ = ["PHONE", "READY", "TABS", "Onlooker", "drawn", "edges", "views"]
 
-PATIENCE = 30_000
-"""Milliseconds to wait for anything: a busy machine is not a failure."""
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 800}
 TABS = ("quality", "provenance", "limits", "mechanisms", "replay", "api", "audit")
@@ -79,14 +79,14 @@ class Onlooker:
         self._expected: list[re.Pattern[str]] = []
         options = {"viewport": DESK, "locale": "en-GB", "reduced_motion": "reduce"} | options
         self.context: BrowserContext = browser.new_context(base_url=url, **options)
-        self.context.set_default_timeout(PATIENCE)
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.context.add_init_script(WATCH_POLICY)
         self.context.on("console", self._console)
         self.context.on("weberror", lambda error: self._note(f"script: {error.error}"))
         self.context.on("request", self._request)
         # Without a listener of ours dialogs would be dismissed unseen.
         self.context.on("dialog", self._dialog)
-        expect.set_options(timeout=PATIENCE)
+        expect.set_options(timeout=1000 * PATIENCE)
 
     def expects(self, *patterns: str) -> None:
         """Things that would be wrong elsewhere belong to what is tested."""

@@ -66,7 +66,7 @@ def test_two_acknowledge_at_once(
     # Both requests leave before either answer is looked at.
     for page in pages:
         page.get_by_role("dialog").locator("form").evaluate("form => form.requestSubmit()")
-    until(lambda: kept(dashboard, alarm)["acknowledged_by"] is not None, 20)
+    assert until(lambda: kept(dashboard, alarm)["acknowledged_by"] is not None)
     who = kept(dashboard, alarm)["acknowledged_by"]
     assert who in ("Ada", "Bob")
     for page in pages:
@@ -143,4 +143,4 @@ def test_this_was_normal_and_undo(
     expect(
         page.locator(".action-bar").get_by_role("button", name="This was normal")
     ).to_be_visible()
-    until(lambda: kept(dashboard, alarm)["normal"] is False, 20)
+    assert until(lambda: kept(dashboard, alarm)["normal"] is False)

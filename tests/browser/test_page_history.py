@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -53,13 +53,22 @@ def test_filters_live_in_the_address_and_bars_lead_on(story: Any, look: Callable
 def test_a_filter_that_is_being_typed_does_not_follow_to_the_next_view(
     story: Any, look: Callable[..., Any]
 ) -> None:
-    """Typing is waited for; by then another view may be there, with an address of its own."""
-    page = look(story).open("/history")
+    """Typing is waited for; by then another view may be on its way, with its own address."""
+    held: list[Route] = []
+    window = look(story)
+    page = window.context.new_page()
+    page.clock.install()
+    window.open("/history", page)
     expect(rows(page)).to_have_count(2)
+    page.route("**/js/views/graph.js", lambda route: held.append(route))
     page.locator("input[list=history-signals]").press_sequentially("T0")
     page.get_by_role("link", name="Graph", exact=True).click()
     expect(page).to_have_url(re.compile("/graph$"))
-    page.wait_for_timeout(600)
+    page.clock.run_for(600)
+    expect(page).to_have_url(re.compile("/graph$"))
+    held[0].continue_()
+    expect(page.locator(".graph-status")).not_to_be_empty()
+    page.clock.run_for(600)
     expect(page).to_have_url(re.compile("/graph$"))
 
 

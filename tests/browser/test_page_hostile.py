@@ -48,7 +48,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
     with Hostile(plant, tmp_path_factory.mktemp("hostile"), keep=True) as shown:
         shown.send(plant.rows(200))
         shown.alarm = shown.raise_alarm(1)
-        with httpx.Client(base_url=shown.url, timeout=20) as client:
+        with shown.client() as client:
             for action, body in (
                 ("comment", {"by": BY, "text": COMMENT}),
                 ("ack", {"by": BY, "text": SCRIPT}),
@@ -140,7 +140,7 @@ def test_the_report_holds_text(hostile: Hostile, look: Callable[..., Any]) -> No
 
 
 def test_files_hold_text(hostile: Hostile) -> None:
-    with httpx.Client(base_url=hostile.url, timeout=20) as client:
+    with hostile.client() as client:
         graph = client.get("/api/graph.json").json()
         assert IMG in json.dumps(graph, ensure_ascii=False)
         for kind in ("json", "gml", "dot"):

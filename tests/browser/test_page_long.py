@@ -71,7 +71,7 @@ def test_many_windows_at_once(story: Any, look: Callable[..., Any]) -> None:
     for page in pages:
         page.goto("/", wait_until="commit")
     for page in pages:
-        page.locator(READY[""]).wait_for(timeout=20_000)
+        page.locator(READY[""]).wait_for()
 
 
 def test_going_about_leaves_nothing_behind(story: Any, look: Callable[..., Any]) -> None:

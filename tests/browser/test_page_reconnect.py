@@ -147,7 +147,7 @@ def test_a_page_without_a_live_view_asks_instead(tmp_path: Path, look: Callable[
         page = second.open("/")
         expect(page.locator(".verdict-words")).to_have_text("Waiting for rows")
         shown.send(plant.rows(200))
-        expect(page.locator(".verdict-words")).to_have_text("Healthy", timeout=15_000)
+        expect(page.locator(".verdict-words")).to_have_text("Healthy")
         shown.raise_alarm(0)
         card = page.locator("article.card").first
-        expect(card).to_contain_text("T01", timeout=15_000)
+        expect(card).to_contain_text("T01")

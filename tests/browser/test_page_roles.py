@@ -109,6 +109,6 @@ def test_every_tab_of_the_model_opens(story: Any, look: Callable[..., Any]) -> N
         page.locator(f"#tab-{tab}").click()
         expect(page.locator(f"#tab-{tab}")).to_have_attribute("aria-selected", "true")
         # What would be noticed is worked out by a process that gives way to all others.
-        expect(page.locator("#tab-panel .loading")).to_have_count(0, timeout=120_000)
+        expect(page.locator("#tab-panel .loading")).to_have_count(0)
         expect(page.locator("#tab-panel .error:visible")).to_have_count(0)
         expect(page.locator("#tab-panel")).not_to_be_empty()

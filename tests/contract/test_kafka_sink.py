@@ -22,7 +22,7 @@ class Rig:
         cluster.create("alarms")
 
     def sink(self) -> KafkaSink:
-        return KafkaSink(parse_address(f"kafka://{self.cluster.address}/alarms?timeout=2s"))
+        return KafkaSink(parse_address(f"kafka://{self.cluster.address}/alarms?timeout=3s"))
 
     def received(self) -> list[dict[str, Any]]:
         return [json.loads(message.value()) for message in self.cluster.messages("alarms")]

@@ -20,7 +20,7 @@ from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.source import Source, Wanted
 from causewatch.streaming.sources.modbus import ModbusSource
 from causewatch.streaming.tags import Tag, TagMap
-from causewatch.testing import SourceContract
+from causewatch.testing import SourceContract, until
 from causewatch.testing.waiting import PATIENCE
 
 
@@ -103,8 +103,11 @@ class SerialRig(Rig):
         assert self._waiting.acquire(timeout=PATIENCE)
         assert self._waiting.acquire(timeout=PATIENCE)
         self._waiting.release()
+        before = self._plant.answers
         self._plant.silent.clear()
-        time.sleep(0.1)  # its answer comes when nobody waits for it
+        # Its answer comes when nobody waits for it.
+        assert until(lambda: self._plant.answers > before)
+        time.sleep(0.1)  # until it has come through the line
         return 1
 
 
@@ -116,4 +119,4 @@ class TestModbusSerialSource(SourceContract):
         """A server at the other end of a pair of pseudo-terminals."""
         pytest.importorskip("serial", reason="pyserial is not installed")
         with serial_line() as (far, near), modbus_plant(far) as plant:
-            yield SerialRig(plant, f"modbus+rtu://{near}?baud=19200&timeout=300ms")
+            yield SerialRig(plant, f"modbus+rtu://{near}?baud=19200&timeout=1500ms")

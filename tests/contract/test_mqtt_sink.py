@@ -25,7 +25,7 @@ class AlarmsRig:
 
     def sink(self) -> MqttSink:
         url = f"mqtt://{self._broker.address}/alarms?status=watch/status"
-        return MqttSink(parse_address(url), patience=1.0)
+        return MqttSink(parse_address(url), patience=3.0)
 
     def received(self) -> list[dict[str, Any]]:
         now = [] if self._listener is None else self._listener.messages

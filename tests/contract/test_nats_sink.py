@@ -23,7 +23,7 @@ class Rig:
         server.add_stream("ALARMS", ["alarms"])
 
     def sink(self) -> NatsSink:
-        return NatsSink(parse_address(f"nats://{self.server.address}/alarms?timeout=2s"))
+        return NatsSink(parse_address(f"nats://{self.server.address}/alarms?timeout=5s"))
 
     def received(self) -> list[dict[str, Any]]:
         return [json.loads(data) for data in self.server.messages("ALARMS")]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.services.opcua import certificate, free_port, no_rubbish
+from tests.services.opcua import certificate, no_rubbish
+from tests.services.ports import free_port
 
 from causewatch.errors import SettingError, StreamError
 from causewatch.streaming.address import parse_address
@@ -17,6 +18,7 @@ from causewatch.streaming.opcua_security import quiet
 from causewatch.streaming.sink import DeliveryError, Notice, Status
 from causewatch.streaming.sinks.opcua import URI, OpcuaSink
 from causewatch.testing import SinkContract, example_event, until
+from causewatch.testing.waiting import PATIENCE
 
 pytest.importorskip("asyncua", reason="asyncua is not installed")
 
@@ -44,7 +46,7 @@ class Viewer:
 
         # The client asks the server every so often whether it is well, and hangs up if no answer
         # comes within as long again: a second by default, too short for a busy machine.
-        client = Client(self.url, timeout=20, watchdog_intervall=60)
+        client = Client(self.url, timeout=PATIENCE, watchdog_intervall=60)
         if prepare is not None:
             await prepare(client)
         await client.connect()

@@ -20,6 +20,7 @@ from schemathesis.engine import events, from_schema
 from causewatch.server import ServeSettings, make_token
 from causewatch.server.schemas import ReplayBody, ReplayList
 from causewatch.streaming import runner
+from causewatch.testing.waiting import PATIENCE
 from services.dashboard import Dashboard, a_plant
 
 ENDLESS = "/api/live"
@@ -62,7 +63,7 @@ def run(url: str, token: str | None = None, *, examples: int, every_case: bool) 
         {
             "base-url": url,
             "headers": headers,
-            "request-timeout": 20.0,
+            "request-timeout": PATIENCE,
             "seed": 1,
             "continue-on-failure": True,
             "checks": CHECKS,
@@ -80,7 +81,7 @@ def run(url: str, token: str | None = None, *, examples: int, every_case: bool) 
             },
         }
     )
-    description = httpx.get(f"{url}/api/openapi.json", headers=headers).json()
+    description = httpx.get(f"{url}/api/openapi.json", headers=headers, timeout=PATIENCE).json()
     schema = schemathesis.openapi.from_dict(description, config=config).exclude(path=ENDLESS)
     found = Findings()
     for event in from_schema(schema).execute():
@@ -109,7 +110,7 @@ def run(url: str, token: str | None = None, *, examples: int, every_case: bool) 
 def all_operations(url: str, token: str | None = None) -> set[str]:
     """Labels of everything in the description that ends."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    paths = httpx.get(f"{url}/api/openapi.json", headers=headers).json()["paths"]
+    paths = httpx.get(f"{url}/api/openapi.json", headers=headers, timeout=PATIENCE).json()["paths"]
     return {f"{m.upper()} {path}" for path, ms in paths.items() for m in ms if path != ENDLESS}
 
 
@@ -148,7 +149,7 @@ def guarded(
 
 def work_out(dashboard: Dashboard, **headers: str) -> None:
     """Have done what is done once, by a process that gives way to all others."""
-    answer = httpx.get(f"{dashboard.url}/api/noticed", headers=headers, timeout=300)
+    answer = httpx.get(f"{dashboard.url}/api/noticed", headers=headers, timeout=PATIENCE)
     assert answer.status_code == 200
 
 
@@ -182,7 +183,7 @@ def test_strangers_get_one_documented_answer(
 ) -> None:
     dashboard, look, _ = guarded
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    with httpx.Client(base_url=dashboard.url, timeout=20) as client:
+    with dashboard.client() as client:
         known = {"Authorization": f"Bearer {look}"}
         paths = client.get("/api/openapi.json", headers=known).json()["paths"]
         for path, methods in paths.items():
@@ -199,7 +200,7 @@ def test_strangers_get_one_documented_answer(
 def test_every_refusal_is_described(shown: Dashboard) -> None:
     """What the guard says to requests that no description leads to."""
     kind = {"Content-Type": "application/json"}
-    with httpx.Client(base_url=shown.url, timeout=20) as client:
+    with shown.client() as client:
         paths = client.get("/api/openapi.json").json()["paths"]
         wrong: list[tuple[str, str, dict[str, Any], int]] = [
             ("GET", "/api/now", {"headers": {"Host": "elsewhere.example"}}, 421),
@@ -222,7 +223,7 @@ def test_every_refusal_is_described(shown: Dashboard) -> None:
 def test_recordings_that_are_none(shown: Dashboard) -> None:
     """No name that is made up ends as one of a recording does."""
     kind = {"Content-Type": "application/octet-stream"}
-    with httpx.Client(base_url=shown.url, timeout=60) as client:
+    with shown.client() as client:
         for name, content in (("a.csv", b""), ("<b>.parquet", b"PAR1"), ("\x00.json", b"[" * 9)):
             how: dict[str, Any] = {"params": {"name": name}, "content": content, "headers": kind}
             answer = client.post("/api/replays", **how)
@@ -236,7 +237,7 @@ def test_recordings_that_are_none(shown: Dashboard) -> None:
 
 def test_methods_that_are_not_answered(shown: Dashboard) -> None:
     kind = {"Content-Type": "application/json"}
-    with httpx.Client(base_url=shown.url, timeout=20) as client:
+    with shown.client() as client:
         for path, methods in client.get("/api/openapi.json").json()["paths"].items():
             address = path.format(id="0" * 12, action="ack", kind="gml")
             if path == "/api/replays/{id}":
@@ -252,7 +253,7 @@ def test_methods_that_are_not_answered(shown: Dashboard) -> None:
 
 
 def test_the_endless_one(shown: Dashboard) -> None:
-    with httpx.Client(base_url=shown.url, timeout=20) as client:
+    with shown.client() as client:
         about = client.get("/api/openapi.json").json()["paths"][ENDLESS]["get"]
         assert list(about["responses"]["200"]["content"]) == ["text/event-stream"]
         now = client.get("/api/now").json()

@@ -19,6 +19,7 @@ from causewatch.streaming.store.attachments import LARGEST, PIECE, Attachments, 
 from causewatch.streaming.store.base import Asked, Checkpoint, Retention, Store
 from causewatch.streaming.store.sql import InUseError
 from causewatch.streaming.store.sqlite import MemoryStore
+from causewatch.testing.waiting import PATIENCE
 from services.postgres import running_postgres
 from stores import FilePlace, MemoryPlace, ServerPlace, alike, checkpoint, event
 
@@ -906,7 +907,7 @@ def test_a_series_is_made_once_by_many(server):
     for one in threads:
         one.start()
     for one in threads:
-        one.join(30.0)
+        one.join(PATIENCE)
     assert wrong == []
     assert len(found) == 5
     assert len(set(found)) == 1
@@ -933,7 +934,7 @@ def test_tables_of_attachments_are_made_once_by_many(server):
     for one in threads:
         one.start()
     for one in threads:
-        one.join(30.0)
+        one.join(PATIENCE)
     assert wrong == []
     for store in stores:
         assert store.attached("a") == store.watch.encode()
@@ -1101,7 +1102,7 @@ def test_threads_share_a_store(store):
     for n in range(1, 40):
         store.save(checkpoint(n), [event(str(n))])
     for one in threads:
-        one.join(60)
+        one.join(PATIENCE)
     assert wrong == []
     assert store.last == 39
 

@@ -24,9 +24,7 @@ from hostile_options import KNOWLEDGE, OPTIONS
 
 from causewatch.cli import main
 from causewatch.model import NormalModel, load
-
-PATIENCE = 120
-"""Seconds after which a file counts as a hang; generous, because this measures nothing."""
+from causewatch.testing.waiting import PATIENCE
 
 MEMORY = 2 << 30
 """Bytes of address space a process of its own may take."""
@@ -49,7 +47,7 @@ def watchdog() -> Iterator[None]:
         raise Hung
 
     before = signal.signal(signal.SIGALRM, bark)
-    signal.alarm(PATIENCE)
+    signal.alarm(int(PATIENCE))
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

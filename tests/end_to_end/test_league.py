@@ -180,8 +180,7 @@ def test_the_hash_of_the_data_sees_every_number(cases):
 def test_the_program_prints_and_resumes(cases, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(COLUMNS, "small", column_of(cases))
     options = ["--only", "small", "--detectors", "plain,var", "--report", "--cells", str(tmp_path)]
-    monkeypatch.setattr("sys.argv", ["league", *options, "--jobs", "1"])
-    main()
+    main([*options, "--jobs", "1"])
     shown = capsys.readouterr()
     assert "### Strict F1 at the shipped limit (report)" in shown.out
     assert "`plain`" in shown.out
@@ -192,28 +191,21 @@ def test_the_program_prints_and_resumes(cases, tmp_path, monkeypatch, capsys):
         ("--intervals", "In every column a tick is a row"),
         ("--limits", "| small | `plain` |"),
     ):
-        monkeypatch.setattr(
-            "sys.argv", ["league", *options[:2], "--detectors", "plain", *options[4:], kind]
-        )
-        main()
+        main([*options[:2], "--detectors", "plain", *options[4:], kind])
         assert words in capsys.readouterr().out
 
 
 def test_ticks_shorter_than_a_row_are_left_out_and_it_is_said(cases, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(COLUMNS, "small", column_of(cases))
     options = ["--only", "small", "--detectors", "plain", "--cells", str(tmp_path), "--every"]
-    monkeypatch.setattr("sys.argv", ["league", *options, "500ms", "--jobs", "1"])
-    main()
+    main([*options, "500ms", "--jobs", "1"])
     text = capsys.readouterr().out
     assert "Left out, as such a tick is shorter than a row: small." in text
     assert "##" not in text
 
 
-def test_the_head_says_what_is_simulated(monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        "sys.argv", ["league", "--only", "quick plant,gecco", "--cells", str(tmp_path)]
-    )
-    given = arguments()
+def test_the_head_says_what_is_simulated(tmp_path):
+    given = arguments(["--only", "quick plant,gecco", "--cells", str(tmp_path)])
     cell = {"figures": {}}
     tasks = [Task(name, "report", Variant("plain")) for name in ("gecco", "quick plant")]
     both = head_of("league", dict.fromkeys(tasks, cell), PARTS, given, "")
@@ -229,8 +221,7 @@ def test_intervals_are_moved_where_a_tick_is_more_than_a_row(cases, tmp_path, mo
     longer = [replace(case, split=replace(case.split, every=2.0))]
     monkeypatch.setitem(COLUMNS, "small", column_of(longer))
     options = ["--only", "small", "--detectors", "plain", "--report", "--cells", str(tmp_path)]
-    monkeypatch.setattr("sys.argv", ["league", *options, "--jobs", "1", "--intervals"])
-    main()
+    main([*options, "--jobs", "1", "--intervals"])
     (line,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("| small"))
     assert line.startswith("| small | `plain` | 2 s |")
     assert len(line.split(" | ")) == 6
@@ -251,25 +242,22 @@ def test_intervals_are_moved_where_a_tick_is_more_than_a_row(cases, tmp_path, mo
         (["--every", "1s", "--intervals"], "exclude each other"),
     ],
 )
-def test_wrong_options_are_said_before_any_work(monkeypatch, capsys, options, sentence):
-    monkeypatch.setattr("sys.argv", ["league", *options])
+def test_wrong_options_are_said_before_any_work(capsys, options, sentence):
     with pytest.raises(SystemExit) as stop:
-        main()
+        main(options)
     assert stop.value.code == 2
     assert sentence in capsys.readouterr().err
 
 
-def test_nothing_to_judge_and_no_place_for_cells_are_said(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr("sys.argv", ["league", "--only", "3w well 1", "--develop"])
+def test_nothing_to_judge_and_no_place_for_cells_are_said(tmp_path, capsys):
     with pytest.raises(SystemExit) as stop:
-        main()
+        main(["--only", "3w well 1", "--develop"])
     assert stop.value.code == 2
     assert re.search("There is nothing to judge|are absent", capsys.readouterr().err)
     file = tmp_path / "file"
     file.touch()
-    monkeypatch.setattr("sys.argv", ["league", "--quick", "--cells", str(file)])
     with pytest.raises(SystemExit) as stop:
-        main()
+        main(["--quick", "--cells", str(file)])
     assert stop.value.code == 2
     assert "Cells cannot be kept in" in capsys.readouterr().err
 
@@ -288,9 +276,8 @@ def test_columns_whose_recordings_are_absent_are_left_out(monkeypatch, tmp_path,
 
     monkeypatch.setattr("benchmarks.league.__main__.run", run)
     monkeypatch.setattr("benchmarks.league.__main__.data_folder", lambda: tmp_path)
-    monkeypatch.setattr("sys.argv", ["league", "--cells", str(tmp_path / "cells")])
     with pytest.raises(SystemExit):
-        main()
+        main(["--cells", str(tmp_path / "cells")])
     assert set(seen) == {"lbnl"}
     assert "The recordings of gecco are absent" in capsys.readouterr().err
 

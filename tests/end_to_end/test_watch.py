@@ -15,9 +15,10 @@ import time
 import pytest
 
 from causewatch.cli import main
+from causewatch.testing import until
+from causewatch.testing.waiting import PATIENCE
 from small_plant import ROWS, build
 
-PATIENCE = 60.0
 PROGRAM = [sys.executable, "-m", "causewatch"]
 
 
@@ -46,13 +47,6 @@ def start(plant, *arguments, **pipes):
 def feed(stream, lines):
     stream.writelines(lines)
     stream.close()
-
-
-def until(condition, what):
-    limit = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < limit, f"waited in vain for {what}"
-        time.sleep(0.05)
 
 
 def test_an_alarm_comes_before_the_stream_ends(plant, whole):
@@ -89,13 +83,13 @@ def test_a_growing_file_is_followed_stopped_and_gone_on_with(plant, whole, tmp_p
     source.write_text(plant.lines[0])
     command = (source, "--follow", "--state", state, "--alarms", alarms)
     run = start(plant, *command, stdout=subprocess.PIPE)
-    until(alarms.exists, "the beginning")
+    assert until(alarms.exists), "it did not begin"
     with source.open("a") as log:
         for k in range(1, 231):
             log.write(plant.lines[k][:10])  # a row may come in two parts
             log.flush()
             log.write(plant.lines[k][10:])
-    until(lambda: "raised" in alarms.read_text(), "an alarm")
+    assert until(lambda: "raised" in alarms.read_text()), "no alarm came"
 
     # People act on it while it runs; a second watch is refused.
     id = json.loads(alarms.read_text().splitlines()[0])["id"]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from causewatch.testing.waiting import PATIENCE
+
 CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
@@ -59,4 +61,6 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def _openssl(*arguments: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=30)
+    subprocess.run(
+        ["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=PATIENCE
+    )

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,20 @@ from causewatch.discovery import Knowledge
 from causewatch.explain.described import describe
 from causewatch.model import NormalModel
 from causewatch.monitor import Monitor
-from causewatch.server import ServeSettings
+from causewatch.server import ServeSettings, noticed
 from causewatch.server.service import serving
 from causewatch.simulate import Fault, random_system
 from causewatch.streaming.runner import Watch
 from causewatch.streaming.silence import NEVER, Silence
+from causewatch.streaming.source import Batch
 from causewatch.streaming.store.base import Store
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
 from causewatch.testing import MemorySource, until
+from causewatch.testing.waiting import PATIENCE
+from services.ports import free_port
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["START", "Dashboard", "Plant", "a_plant"]
 
@@ -74,6 +81,17 @@ def a_plant(signals: int = 6, links: int | None = None) -> Plant:
     return Plant([f"T{k + 1:02}" for k in range(signals)], links)
 
 
+class Polled(MemorySource):
+    """Counts how often it is polled."""
+
+    polls = 0
+
+    def poll(self, wait: float) -> Batch:
+        """See `Source`."""
+        self.polls += 1
+        return super().poll(wait)
+
+
 class Dashboard:
     """A running watch with its page.
 
@@ -109,8 +127,8 @@ class Dashboard:
         self.folder = folder
         self._keep = keep
         self._silent_after = silent_after
-        self.settings = settings or ServeSettings(port=0)
-        self.source = MemorySource(plant.names, endless=True)
+        self.settings = settings or ServeSettings(port=free_port())
+        self.source = Polled(plant.names, endless=True)
         self._sent = 0
         self._stack = ExitStack()
 
@@ -123,6 +141,8 @@ class Dashboard:
 
     def start(self) -> None:
         """Begin to watch and to show it."""
+        # Beside whatever else the machine does, a process that gives way would take minutes.
+        self._stack.enter_context(patch.object(noticed, "NICE", 0))
         model = self.folder / "plant.cwm"
         if not model.exists():
             self.plant.model.save(model)
@@ -156,7 +176,7 @@ class Dashboard:
     def stop(self) -> None:
         """End it, with everything that belongs to it."""
         self.watch.stop = True
-        self._thread.join(20)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive(), "the watch does not end"
         self._stack.close()
         self._stack = ExitStack()
@@ -167,13 +187,25 @@ class Dashboard:
         self.start()
 
     def send(self, rows: NDArray[np.float64]) -> None:
-        """Rows of the plant, one for each second; returns when they have been watched."""
+        """Rows of the plant, one for each second; returns when they have been watched.
+
+        What came of them is in the store by then.
+        """
         times = [START + timedelta(seconds=self._sent + k) for k in range(len(rows))]
         named = [dict(zip(self.plant.names, row, strict=True)) for row in rows.tolist()]
         self._sent += len(rows)
         wanted = self.watch.counts.rows + len(rows)
         self.source.add(named, times)
-        assert until(lambda: self.watch.counts.rows >= wanted, 60)
+        assert until(lambda: self.watch.counts.rows >= wanted)
+        # Events are stored before the source is polled again.
+        polls = self.source.polls
+        assert until(lambda: self.source.polls > polls)
+
+    def client(self) -> httpx.Client:
+        """Somebody who asks the page, with patience."""
+        import httpx
+
+        return httpx.Client(base_url=self.url, timeout=PATIENCE)
 
     def raise_alarm(self, attacked: int = 1, rows: int = 120, seed: int = 91) -> str:
         """Let something be wrong with a signal until there is an alarm; gives its id."""
@@ -187,5 +219,5 @@ class Dashboard:
                 if one["id"] not in known and one["kind"] == "anomaly"
             ]
 
-        assert until(lambda: bool(fresh()), 20)
+        assert until(lambda: bool(fresh()))
         return fresh()[0]

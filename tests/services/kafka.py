@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from causewatch.testing.waiting import PATIENCE
+
 
 class MockCluster:
     """One broker on loopback with topics that live as long as it does."""
@@ -63,11 +65,11 @@ class MockCluster:
         reader = Consumer({"bootstrap.servers": self.address, "group.id": "test", "log_level": 0})
         try:
             place = TopicPartition(topic, partition)
-            first, end = reader.get_watermark_offsets(place, timeout=10)
+            first, end = reader.get_watermark_offsets(place, timeout=PATIENCE)
             reader.assign([TopicPartition(topic, partition, first)])
             found: list[Any] = []
             while len(found) < end - first:
-                found += [one for one in reader.consume(1, 10.0) if one.error() is None]
+                found += [one for one in reader.consume(1, PATIENCE) if one.error() is None]
             return found
         finally:
             reader.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import select
-import socket
 import struct
 import threading
 import tty
@@ -15,17 +14,13 @@ from typing import Any
 
 import pytest
 
+from causewatch.testing.waiting import PATIENCE
+from services.ports import free_port
+
 FUNCTIONS = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
 NAMES = {number: name for name, number in FUNCTIONS.items()}
 HOLE = range(200, 210)
 """Holding registers that do not exist."""
-
-
-def free_port() -> int:
-    """A port of loopback that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def words(value: float, layout: str, order: str = "big") -> list[int]:
@@ -53,6 +48,8 @@ class ModbusPlant:
         Which exception code to answer with, by unit, space and an address inside the request.
     silent
         Units that do not answer.
+    answers
+        How many were sent.
     """
 
     def __init__(self, serial: str | None = None) -> None:
@@ -60,6 +57,7 @@ class ModbusPlant:
         self.requests: list[tuple[int, str, int, int]] = []
         self.refuse: dict[tuple[int, str, int], int] = {}
         self.silent: set[int] = set()
+        self.answers = 0
         self._serial = serial
         self._kept: dict[tuple[int, str, int], list[int]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -77,13 +75,13 @@ class ModbusPlant:
         up = threading.Event()
         self._thread = threading.Thread(target=asyncio.run, args=(self._serve(up),), daemon=True)
         self._thread.start()
-        assert up.wait(10), "the Modbus server did not start"
+        assert up.wait(PATIENCE), "the Modbus server did not start"
 
     def stop(self) -> None:
         """Close all connections and listen no longer."""
         if self._loop is not None and self._thread is not None:
             self._call(self._server.shutdown())
-            self._thread.join(10)
+            self._thread.join(PATIENCE)
             self._loop = None
 
     def drop(self) -> None:
@@ -98,7 +96,7 @@ class ModbusPlant:
 
     def _call(self, what: Any) -> None:
         assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(what, self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(what, self._loop).result(PATIENCE)
 
     async def _write(self, unit: int, space: str, address: int, values: list[int]) -> None:
         bits = space in ("coil", "discrete")
@@ -142,12 +140,13 @@ class ModbusPlant:
         # The library forgets connections that were being made or closed while it was.
         making = asyncio.all_tasks() - {asyncio.current_task()}
         if making:
-            await asyncio.wait(making, timeout=5)
+            await asyncio.wait(making, timeout=PATIENCE)
         for one in lines:
             one.abort()
         await asyncio.sleep(0.02)  # a transport closes its socket when the loop comes round
 
     def _note(self, sending: bool, pdu: Any) -> Any:
+        self.answers += sending
         if not sending:
             space = NAMES[pdu.function_code]
             self.requests.append((pdu.dev_id, space, pdu.address, pdu.count))

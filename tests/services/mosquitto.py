@@ -15,13 +15,10 @@ from typing import Any
 
 import pytest
 
+from causewatch.testing.waiting import PATIENCE
+from services.ports import free_port
+
 LOCALHOST = "127.0.0.1"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOCALHOST, 0))
-        return int(probe.getsockname()[1])
 
 
 class Mosquitto:
@@ -101,7 +98,7 @@ class Mosquitto:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 with socket.create_connection((LOCALHOST, self.port), 1):
@@ -115,7 +112,7 @@ class Mosquitto:
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(how)
-            self._process.wait(20)
+            self._process.wait(PATIENCE)
             self._process = None
 
     def stop(self) -> None:
@@ -135,7 +132,7 @@ class Mosquitto:
         with publisher(self.port, tls) as client:
             for topic, payload in messages:
                 said = client.publish(topic, payload, qos=qos, retain=retain)
-            said.wait_for_publish(20)
+            said.wait_for_publish(PATIENCE)
 
 
 @contextmanager
@@ -152,7 +149,7 @@ def publisher(port: int, tls: Path | None = None) -> Iterator[Any]:
     client.connect(LOCALHOST, port)
     client.loop_start()
     try:
-        assert up.wait(20)
+        assert up.wait(PATIENCE)
         yield client
     finally:
         client.disconnect()
@@ -175,7 +172,7 @@ class Listener:
         self._client.on_message = lambda client, data, message: messages.append(message)
         self._client.connect(LOCALHOST, port)
         self._client.loop_start()
-        assert up.wait(20)
+        assert up.wait(PATIENCE)
 
     def close(self) -> None:
         self._client.disconnect()

@@ -81,7 +81,7 @@ class Nursery:
         self._process.stdout.readline()
 
     def close(self) -> None:
-        self._process.communicate("", 20)
+        self._process.communicate("", 120)
 
 
 @contextmanager

@@ -15,11 +15,8 @@ from typing import Any
 
 import pytest
 
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from causewatch.testing.waiting import PATIENCE
+from services.ports import free_port
 
 
 class NatsServer:
@@ -45,7 +42,7 @@ class NatsServer:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 with socket.create_connection(("127.0.0.1", self.port), 1) as probe:
@@ -60,7 +57,7 @@ class NatsServer:
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(how)
-            self._process.wait(20)
+            self._process.wait(PATIENCE)
             self._process = None
 
     def stop(self) -> None:
@@ -78,7 +75,7 @@ class NatsServer:
 
         client = await nats.connect(f"nats://{self.address}", **login)
         try:
-            return await work(client, client.jetstream(timeout=10))
+            return await work(client, client.jetstream(timeout=PATIENCE))
         finally:
             await client.close()
 
@@ -99,7 +96,7 @@ class NatsServer:
 
         async def work(client: Any, js: Any) -> None:
             acks = [await js.publish_async(subject, data) for subject, data in messages]
-            await asyncio.wait_for(asyncio.gather(*acks), 20)
+            await asyncio.wait_for(asyncio.gather(*acks), PATIENCE)
 
         self.do(work)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,15 +16,9 @@ import pytest
 
 from causewatch.streaming.background import BackgroundLoop
 from causewatch.streaming.opcua_security import MODES, POLICIES, quiet
+from services.ports import free_port
 
 URI = "urn:causewatch:test:plant"
-
-
-def free_port() -> int:
-    """A TCP port of loopback that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager

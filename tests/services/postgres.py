@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["Postgres", "running_postgres"]
+from causewatch.testing.waiting import PATIENCE
 
-PATIENCE = 60.0
+__all__ = ["Postgres", "running_postgres"]
 
 
 class Postgres:

@@ -8,13 +8,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from causewatch.testing.waiting import PATIENCE
+
 
 class Proxy:
     """Passes bytes on to a port.
 
     ``cut`` ends all connections and refuses new ones; ``hold`` keeps them, but nothing goes
     through; ``mend`` makes all well again. ``answers`` false holds up only what comes back from the
-    server; ``requests`` false only what goes to it.
+    server; ``requests`` false only what goes to it: nothing that is sent from then on.
     """
 
     def __init__(self, target: int) -> None:
@@ -23,9 +25,28 @@ class Proxy:
         self.port = int(self._server.getsockname()[1])
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._is_cut = self._closing = False
-        self.requests = self.answers = True
+        self._passing = threading.Lock()
+        self._requests = self._answers = True
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    @property
+    def requests(self) -> bool:
+        return self._requests
+
+    @requests.setter
+    def requests(self, pass_on: bool) -> None:
+        with self._passing:
+            self._requests = pass_on
+
+    @property
+    def answers(self) -> bool:
+        return self._answers
+
+    @answers.setter
+    def answers(self, pass_on: bool) -> None:
+        with self._passing:
+            self._answers = pass_on
 
     def cut(self) -> None:
         self._is_cut = True
@@ -39,7 +60,7 @@ class Proxy:
 
     def close(self) -> None:
         self._closing = True
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
         self._server.close()
 
     def _run(self) -> None:
@@ -55,7 +76,10 @@ class Proxy:
                 self._accept()
             for near, far in list(self._pairs):
                 for one, other in ((near, far), (far, near)):
-                    if one in ready and not self._pass_on(one, other):
+                    with self._passing:
+                        passes = self._requests if one is near else self._answers
+                        whole = not (one in ready and passes) or self._pass_on(one, other)
+                    if not whole:
                         self._drop((near, far))
                         break
         self._drop_all()

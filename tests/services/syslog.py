@@ -10,6 +10,9 @@ import threading
 from pathlib import Path
 from typing import Self
 
+from causewatch.testing.waiting import PATIENCE
+from services.ports import free_port
+
 HEADER = re.compile(
     r"<(?P<priority>\d{1,3})>1 (?P<time>\S+) (?P<host>[!-~]{1,255}) (?P<app>[!-~]{1,48})"
     r" (?P<process>[!-~]{1,128}) (?P<kind>[!-~]{1,32}) (?P<data>-|(?:\[[^\]]*\])+) (?P<text>.*)",
@@ -30,7 +33,7 @@ class DatagramServer:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self.port = 0
+        self.port = free_port()
         self.messages: list[bytes] = []
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
@@ -85,7 +88,7 @@ class StreamServer:
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._context = context
-        self.port = 0
+        self.port = free_port()
         self.manner = "proper"
         self.messages: list[bytes] = []
         self._socket: socket.socket | None = None
@@ -122,7 +125,7 @@ class StreamServer:
                     continue
                 with connection:
                     try:
-                        connection.settimeout(5)
+                        connection.settimeout(PATIENCE)
                         self._serve(connection)
                     except (OSError, ValueError):
                         pass  # clients that go away are part of the tests
@@ -138,14 +141,14 @@ class StreamServer:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, once)
                 return
             if self.manner == "deaf":
-                self._ending.wait(30)
+                self._ending.wait(PATIENCE)
                 return
             data = b""
             while more := connection.recv(1000):
                 data += more
             self.messages += _messages(data)
             if self.manner == "open":
-                self._ending.wait(30)
+                self._ending.wait(PATIENCE)
             if self.manner == "proper" and isinstance(connection, ssl.SSLSocket):
                 connection.unwrap()
 

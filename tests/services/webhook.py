@@ -12,6 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
+from causewatch.testing.waiting import PATIENCE
+from services.ports import free_port
+
 
 @dataclass(frozen=True)
 class Request:
@@ -41,7 +44,7 @@ class WebhookServer:
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._context = context
         self.host = "127.0.0.1"
-        self.port = 0
+        self.port = free_port()
         self.requests: list[Request] = []
         self.answers: deque[Any] = deque()
         self.headers: dict[str, str] = {}
@@ -80,7 +83,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         if self.context is not None:
-            request.settimeout(5)
+            request.settimeout(PATIENCE)
             with self.context.wrap_socket(request, server_side=True) as secure:
                 super().finish_request(secure, client_address)
         else:
@@ -93,7 +96,7 @@ class _Server(http.server.ThreadingHTTPServer):
 def _handler(owner: WebhookServer) -> type[http.server.BaseHTTPRequestHandler]:
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        timeout = 10
+        timeout = PATIENCE
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -108,7 +111,7 @@ def _handler(owner: WebhookServer) -> type[http.server.BaseHTTPRequestHandler]:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
             elif answer == "hang":
-                owner.ending.wait(30)
+                owner.ending.wait(PATIENCE)
             elif answer == "drip":
                 for sign in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 1000:
                     self.wfile.write(bytes([sign]))

@@ -25,6 +25,8 @@ __all__ = ["Noticed"]
 COMMAND = (sys.executable, "-P", "-m", "causewatch", "inspect", "--json")
 SECONDS = 300.0
 """How long it may take."""
+NICE = 10
+"""How far it gives way to other programs: the watch comes first."""
 AGAIN = 10.0
 """Seconds for which a failure stands; whoever asks later has it tried again."""
 FIELDS = ("signal", "within_s", "bias", "drift_per_s", "mechanism_share")
@@ -83,8 +85,8 @@ class Noticed:
             )
             with process:
                 if hasattr(os, "setpriority"):
-                    with suppress(OSError):  # the watch comes first, if that can be had
-                        os.setpriority(os.PRIO_PROCESS, process.pid, 10)
+                    with suppress(OSError):
+                        os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
                 try:
                     said, _ = process.communicate(timeout=SECONDS)
                 except subprocess.TimeoutExpired:

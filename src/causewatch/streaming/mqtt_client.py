@@ -8,7 +8,6 @@ reading can stop while pings and acknowledgements still go out.
 from __future__ import annotations
 
 import logging
-import random
 import socket
 import threading
 import time
@@ -98,8 +97,8 @@ class Channel:
         Whether there is room for another message; reading stops while there is none.
     will
         What the broker says when we are lost.
-    chance
-        For the pauses between tries.
+    backoff
+        The pauses between tries.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class Channel:
         on_message: Callable[[Connection, Any], None] | None = None,
         room: Callable[[], bool] = lambda: True,
         will: Will | None = None,
-        chance: random.Random | None = None,
+        backoff: Backoff | None = None,
     ) -> None:
         self.library = needed("paho.mqtt.client", "mqtt")
         self._name = address.name
@@ -136,7 +135,7 @@ class Channel:
             )
         self._will = will
         self._on_connect, self._on_message, self._room = on_connect, on_message, room
-        self._backoff = Backoff(chance=chance)
+        self._backoff = backoff or Backoff()
         self._had_session = had_session
         self._jobs: deque[tuple[int, Callable[[Any], None]]] = deque()
         self._awaited: dict[int, Callable[[str], None]] = {}  # by packet number

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 __all__ = ["PATIENCE", "until"]
 
-PATIENCE = 20.0
-"""Seconds to wait for what should take far less; a busy machine is not a failure."""
+PATIENCE = 120.0
+"""Seconds to wait for what should take far less: only what hangs is a failure, not what is slow."""
 
 
 def until(found: Callable[[], bool], patience: float = PATIENCE) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 from causewatch.cli import main
 from causewatch.server import make_token
+from causewatch.testing.waiting import PATIENCE
 from small_plant import build
 
 
@@ -147,11 +148,11 @@ def test_it_stays_until_it_is_interrupted(plant, tmp_path):
     try:
         found = re.fullmatch(r"The page is at (\S+) \(Ctrl-C ends it\)\n", run.stdout.readline())
         assert run.stdout.readline() == "The source has ended; the page stays until Ctrl-C.\n"
-        with urllib.request.urlopen(f"{found[1]}api/alarms", timeout=20) as answer:
+        with urllib.request.urlopen(f"{found[1]}api/alarms", timeout=PATIENCE) as answer:
             alarms = json.load(answer)["alarms"]
         assert any("S02" in alarm["signals"] for alarm in alarms)
         run.send_signal(signal.SIGINT)
-        shown, complaint = run.communicate(timeout=60)
+        shown, complaint = run.communicate(timeout=PATIENCE)
     finally:
         run.kill()
         run.wait()

@@ -19,6 +19,7 @@ from causewatch.data.apart import (
     stops_when,
 )
 from causewatch.errors import CausewatchError, TableError
+from causewatch.testing.waiting import PATIENCE
 from mutated import GOOD, forged_book, mutated, table
 
 FILES = 200
@@ -177,7 +178,7 @@ def test_a_forked_process_has_one_of_its_own(write):
     near, far = context.Pipe()
     forked = context.Process(target=_rows_of, args=(path, far))
     forked.start()
-    assert near.poll(60)
+    assert near.poll(PATIENCE)
     assert near.recv() == (table().columns, len(table()))
     forked.join()
     assert (forked.exitcode, apart._process._process.pid) == (0, asked)

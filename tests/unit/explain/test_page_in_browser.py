@@ -9,6 +9,7 @@ import pytest
 
 from causewatch.explain import draw
 from causewatch.graph import CausalGraph, Link, Strength
+from causewatch.testing.waiting import PATIENCE
 
 EVIL = "<img src=x onerror=alert(1)>"
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
@@ -50,7 +51,7 @@ def see(path, tmp_path, script=None):
             path.as_uri(),
         ],
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
         encoding="utf-8",
     )

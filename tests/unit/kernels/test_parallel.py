@@ -9,6 +9,7 @@ import pytest
 
 from causewatch.kernels import parallel
 from causewatch.kernels.parallel import one_thread, spread
+from causewatch.testing.waiting import PATIENCE
 
 
 @pytest.fixture(params=[1, 2, 4])
@@ -64,7 +65,7 @@ def test_only_a_few_items_are_taken_ahead(cores):
 
 def test_several_threads_work_when_there_are_several_cores(monkeypatch):
     monkeypatch.setattr(parallel, "_cores", lambda: 2)
-    both = threading.Barrier(2, timeout=10)  # passes only if two items are under way at once
+    both = threading.Barrier(2, timeout=PATIENCE)  # passes only if two items are under way at once
     assert len(list(spread(lambda _: both.wait(), range(2)))) == 2
 
 

@@ -20,6 +20,7 @@ from causewatch.server import ServeSettings
 from causewatch.server.access import audit as audit_module
 from causewatch.server.access.audit import MOST_LINE, Audit
 from causewatch.server.access.tokens import Visitor
+from causewatch.testing.waiting import PATIENCE
 from services.dashboard import Dashboard, a_plant
 
 ANNA = Visitor("anna", "operate")
@@ -220,7 +221,7 @@ def test_many_threads_and_no_torn_line(audit, path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert len([json.loads(line) for line in path.read_text().splitlines()]) == 80
 
 
@@ -273,10 +274,10 @@ def test_operators_are_told_that_the_audit_log_is_locked(tmp_path, path, monkeyp
         alarm = f"{shown.url}/api/alarms/{shown.raise_alarm()}/comment"
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            answer = httpx.post(alarm, json={"text": "valve"}, timeout=30)
+            answer = httpx.post(alarm, json={"text": "valve"}, timeout=PATIENCE)
         assert answer.status_code == 503
         assert "another program has kept it locked" in answer.text
-        assert httpx.post(alarm, json={"text": "valve"}, timeout=30).status_code == 200
+        assert httpx.post(alarm, json={"text": "valve"}, timeout=PATIENCE).status_code == 200
 
 
 # Before and after

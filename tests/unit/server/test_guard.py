@@ -645,7 +645,8 @@ def test_an_upload_that_grows_too_long_is_cut_off(opened, app, monkeypatch):
     assert "3000 bytes" in answer.error
 
 
-def test_slow_bodies_are_given_up(app):
+def test_slow_bodies_are_given_up(app, monkeypatch):
+    monkeypatch.setattr(exchange, "DROP_PAUSE", 0.01)
     guard = Guard(
         app, tokens=None, open_role="operate", hosts=None, patience=0.01, upload_patience=0.02
     )

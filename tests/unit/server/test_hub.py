@@ -17,6 +17,7 @@ from causewatch.server.feed import MOST_WAITING, Feed
 from causewatch.server.hub import Hub, Viewer, frame, numbers
 from causewatch.streaming.sink import Status
 from causewatch.testing import FakeClock
+from causewatch.testing.waiting import PATIENCE
 
 SECOND = 1_000_000_000
 NAMES = {"a": 0, "<b>": 1}
@@ -62,8 +63,8 @@ def events(frames: bytes) -> list[tuple[str, Any]]:
     return found
 
 
-async def following(frames: AsyncGenerator[bytes], seconds: float = 2.0) -> list[tuple[str, Any]]:
-    return events(await asyncio.wait_for(anext(frames), seconds))
+async def following(frames: AsyncGenerator[bytes]) -> list[tuple[str, Any]]:
+    return events(await asyncio.wait_for(anext(frames), PATIENCE))
 
 
 def hub_of(feed: Feed, **how: Any) -> Hub:
@@ -215,7 +216,7 @@ def test_the_end_ends_all() -> None:
         frames = hub.frames(Viewer())
         await following(frames)
         hub.stop()
-        assert await asyncio.wait_for(anext(frames, None), 2.0) is None
+        assert await asyncio.wait_for(anext(frames, None), PATIENCE) is None
         feed.tick(a_watch(), tick(1))  # nobody is woken any more
 
     asyncio.run(run())
@@ -228,7 +229,7 @@ def test_one_who_hangs_up_is_told_no_more() -> None:
         frames = hub.frames(viewer)
         await following(frames)
         viewer.close()
-        assert await asyncio.wait_for(anext(frames, None), 2.0) is None
+        assert await asyncio.wait_for(anext(frames, None), PATIENCE) is None
         assert hub.viewers == 0
 
     asyncio.run(run())
@@ -242,12 +243,24 @@ def test_many_who_come_at_once_are_told_everything_once_and_get_no_more_frames()
         await following(first)
         with pytest.MonkeyPatch.context() as patch:
             made: list[str] = []
+            timers: list[Any] = []
+            at_once: list[int] = []
+            loop = asyncio.get_running_loop()
+            later = loop.call_later
 
             def count(kind: str, data: dict[str, Any]) -> bytes:
                 made.append(kind)
                 return frame(kind, data)
 
+            def note(seconds: float, call: Any, *given: Any) -> asyncio.TimerHandle:
+                if call != hub._send:
+                    return later(seconds, call, *given)
+                timers.append(call)
+                at_once.append(len(timers))
+                return later(seconds, lambda: (timers.remove(call), call()))
+
             patch.setattr(module, "frame", count)
+            patch.setattr(loop, "call_later", note)
             feed.tick(a_watch(), tick(1))
             others = [hub.frames(Viewer()) for _ in range(50)]
             greeted = await asyncio.gather(*[following(one) for one in others])
@@ -255,9 +268,10 @@ def test_many_who_come_at_once_are_told_everything_once_and_get_no_more_frames()
             assert made == ["ticks", "hello"]
             for number in range(2, 8):  # and from then on there is one timer, not fifty
                 feed.tick(a_watch(), tick(number))
-                await asyncio.sleep(module.GAP / 4)
-            await asyncio.sleep(2 * module.GAP)
-            assert 1 <= made.count("ticks") - 1 <= 3
+                await asyncio.sleep(0)
+            while feed.trail.count > hub._sent:
+                await following(first)
+            assert set(at_once) == {1}
         for one in (first, *others):
             await one.aclose()
 

@@ -31,7 +31,10 @@ def test_who_asks_meanwhile_waits_for_the_same_answer(monkeypatch: pytest.Monkey
     assert len(asked) == 1
 
 
-def test_a_failure_stands_for_a_while_and_is_tried_again_then(tmp_path: Path) -> None:
+def test_a_failure_stands_for_a_while_and_is_tried_again_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("causewatch.server.noticed.COMMAND", ("true",))  # which says nothing
     now = FakeClock(5.0)
     noticed = Noticed(tmp_path / "absent.cwm", now)
     first = noticed.find()

@@ -17,9 +17,10 @@ import pytest
 from causewatch.errors import SettingError, StreamError, UnknownNameError
 from causewatch.server.replays import process as replay_process
 from causewatch.server.replays.replays import ENDINGS, Replays, ReplaySettings
+from causewatch.testing import until
+from causewatch.testing.waiting import PATIENCE
 from small_plant import build
 
-PATIENCE = 120.0
 USUAL = ReplaySettings()
 
 # Processes that play the part of the real one, which takes seconds to begin.
@@ -67,18 +68,9 @@ def send(replays, name="a.csv", content=b"content", settings=USUAL):
 
 
 def wait(replays, id, *states):
-    until = time.monotonic() + PATIENCE
-    while (found := replays.get(id)).state not in (states or ("done", "failed", "stopped")):
-        assert time.monotonic() < until, found
-        time.sleep(0.005)
-    return found
-
-
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
+    wanted = states or ("done", "failed", "stopped")
+    assert until(lambda: replays.get(id).state in wanted), replays.get(id)
+    return replays.get(id)
 
 
 def files(replays):
@@ -117,7 +109,7 @@ def test_a_recording_is_replayed(plant, tmp_path):
         assert found.result is None
         assert json.loads(found.to_json())["result"] is None
         assert [one.id for one in replays.list()] == [second, first]
-        until(lambda: files(replays) == [])
+        assert until(lambda: files(replays) == [])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -142,12 +134,12 @@ def test_the_process_gives_way_and_is_bounded(plant, tmp_path):
 def test_a_process_that_is_killed(plant, tmp_path):
     with closing(Replays(plant.model, tmp_path)) as replays:
         id = send(replays, "today.csv", plant.test.read_bytes())
-        until(lambda: getattr(replays._jobs[id].process, "_process", None) is not None)
+        assert until(lambda: getattr(replays._jobs[id].process, "_process", None) is not None)
         os.kill(replays._jobs[id].process._process.pid, signal.SIGKILL)
         found = wait(replays, id)
         assert found.state == "failed"
         assert found.error.startswith("The replay of today.csv broke off (exit status -9);")
-        until(lambda: files(replays) == [])
+        assert until(lambda: files(replays) == [])
 
 
 def test_nobody_listens_any_more(plant, tmp_path):
@@ -208,7 +200,7 @@ def test_known_kinds_are_taken(replays, ending):
 def test_states_and_progress(replays, part):
     part(WAITS)
     first, second = send(replays), send(replays)
-    until(lambda: replays.get(first).progress == 0.25)
+    assert until(lambda: replays.get(first).progress == 0.25)
     found = replays.get(first)
     assert (found.state, found.error, found.result) == ("running", None, None)
     assert found.begun.endswith("Z")
@@ -255,12 +247,12 @@ def test_few_are_sent_at_a_time(replays):
 def test_stopping_ends_the_process(replays, part):
     part(WAITS)
     id = send(replays)
-    until(lambda: replays.get(id).progress is not None)
+    assert until(lambda: replays.get(id).progress is not None)
     pid = replays._jobs[id].process._process.pid
     found = replays.stop(id)
     assert (found.state, found.error, found.progress) == ("stopped", None, None)
-    until(lambda: not is_running(pid))
-    until(lambda: files(replays) == [])
+    assert until(lambda: not is_running(pid))
+    assert until(lambda: files(replays) == [])
     assert replays.stop(id).state == "stopped"
     part(ENDS)
     done = wait(replays, send(replays))
@@ -283,7 +275,7 @@ def test_stopping_at_the_very_beginning(replays, part, monkeypatch):
     assert reached.wait(PATIENCE)
     assert replays.stop(id).state == "stopped"
     go_on.set()
-    until(lambda: files(replays) == [])
+    assert until(lambda: files(replays) == [])
     assert replays.get(id).state == "stopped"
 
 
@@ -302,20 +294,20 @@ def test_stopping_before_there_is_a_process(replays, part, monkeypatch):
     assert reached.wait(PATIENCE)
     assert replays.stop(id).state == "stopped"
     go_on.set()
-    until(lambda: files(replays) == [])
+    assert until(lambda: files(replays) == [])
     assert replays.get(id).state == "stopped"
 
 
 def test_removing_forgets(replays, part):
     part(WAITS)
     running, waiting = send(replays), send(replays)
-    until(lambda: replays.get(running).progress is not None)
+    assert until(lambda: replays.get(running).progress is not None)
     pid = replays._jobs[running].process._process.pid
     replays.remove(waiting)
     replays.remove(running)
     assert replays.list() == []
-    until(lambda: not is_running(pid))
-    until(lambda: files(replays) == [])
+    assert until(lambda: not is_running(pid))
+    assert until(lambda: files(replays) == [])
     for call in (replays.get, replays.stop, replays.remove):
         with pytest.raises(UnknownNameError, match="There is no replay"):
             call(running)
@@ -394,7 +386,7 @@ def test_trouble_that_nobody_foresaw(replays, part, monkeypatch, caplog, where):
     (said,) = [one for one in caplog.records if "Unexpected trouble" in one.message]
     assert said.exc_info[0] is ZeroDivisionError
     assert wait(replays, send(replays)).state == "done"  # and the next one runs
-    until(lambda: files(replays) == [])
+    assert until(lambda: files(replays) == [])
 
 
 def test_a_recording_that_cannot_be_removed(replays, part, monkeypatch):
@@ -418,7 +410,7 @@ def test_closing_ends_everything(model, tmp_path, part):
     folder = replays._folder
     assert folder.stat().st_mode & 0o777 == 0o700
     first, _ = send(replays), send(replays)
-    until(lambda: replays.get(first).progress is not None)
+    assert until(lambda: replays.get(first).progress is not None)
     pid = replays._jobs[first].process._process.pid
     replays.close()
     assert not is_running(pid)

@@ -16,6 +16,7 @@ from causewatch.server.access.settings import (
 )
 from causewatch.server.access.tokens import make_token
 from causewatch.streaming.tls import is_loopback
+from causewatch.testing.waiting import PATIENCE
 from services.certificates import Certificates, make_certificates
 
 HERE = ("127.0.0.1", "127.8.9.10", "::1", "localhost", "LOCALHOST")
@@ -134,7 +135,7 @@ def test_certificate_and_key_go_together(tls, tmp_path):
 def test_a_key_with_a_password_is_refused_and_nobody_is_asked_for_it(tls, tmp_path):
     locked = tmp_path / "locked.pem"
     command = ["openssl", "pkcs8", "-topk8", "-in", tls.key, "-out", locked, "-passout", "pass:x"]
-    subprocess.run(command, check=True, capture_output=True, timeout=30)
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
     with pytest.raises(SettingError, match="without a password"):
         check_settings(ServeSettings(cert=tls.cert, key=locked))
 

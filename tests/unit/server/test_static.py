@@ -73,7 +73,7 @@ def test_comments_are_left_out_and_strings_are_not(
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     with Dashboard(a_plant(), tmp_path_factory.mktemp("static")) as dashboard:
-        with httpx.Client(base_url=dashboard.url) as made:
+        with dashboard.client() as made:
             yield made
 
 

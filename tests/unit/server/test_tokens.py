@@ -22,6 +22,7 @@ from causewatch.files import write_atomically
 from causewatch.server.access import tokens as tokens_module
 from causewatch.server.access.tokens import Tokens, Visitor, digest_of, make_token, remove_token
 from causewatch.testing import FakeClock
+from causewatch.testing.waiting import PATIENCE
 
 SECRET = "abcdefghijklmnop-secret"
 
@@ -339,8 +340,8 @@ def test_of_many_made_at_once_none_is_lost(path):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
-    assert other.wait(30) == 0
+        thread.join(PATIENCE)
+    assert other.wait(PATIENCE) == 0
     assert len(Tokens(path).visitors) == 15
     assert mode(path) == 0o600
 
@@ -377,7 +378,7 @@ def test_whoever_waited_for_a_file_that_was_replaced_waits_for_the_new_one(path)
             waiting.join(0.2)
             assert waiting.is_alive()
             assert len(Tokens(path).visitors) == 1
-    waiting.join(20)
+    waiting.join(PATIENCE)
     assert [one.name for one in Tokens(path).visitors] == ["a", "b"]
 
 

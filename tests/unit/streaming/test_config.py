@@ -464,7 +464,10 @@ pieces = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(text=st.one_of(pieces.map("".join), pieces.map(lambda some: START + "".join(some))))
 def test_any_text_makes_sense_or_is_refused_in_one_line(load, text: str) -> None:
     message = ""

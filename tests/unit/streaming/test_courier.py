@@ -20,6 +20,7 @@ from causewatch.streaming.sink import DeliveryError, Notice, Status
 from causewatch.streaming.store.base import Retention
 from causewatch.streaming.store.sqlite import MemoryStore
 from causewatch.testing import MemorySink, example_event, until
+from causewatch.testing.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -46,8 +47,8 @@ def test_events_reach_the_sink(store: MemoryStore) -> None:
     assert until(lambda: courier.waiting == 0)
     store.save(None, [example_event(3)])
     courier.tell(Status("watch", score=0.5))
-    courier.finish(5.0)
-    courier.stop(5.0)
+    courier.finish(PATIENCE)
+    courier.stop(PATIENCE)
     assert numbers(sink) == [1, 2, 3, 4]
     assert sink.statuses[-1].score == 0.5
 
@@ -58,8 +59,8 @@ def test_a_new_sink_gets_what_happens_from_now_on(store: MemoryStore) -> None:
     courier = Courier(sink, Outbox(store), quick())
     courier.start()
     store.save(None, [example_event(3)])
-    courier.finish(5.0)
-    courier.stop(5.0)
+    courier.finish(PATIENCE)
+    courier.stop(PATIENCE)
     assert numbers(sink) == [4]
 
 
@@ -75,14 +76,14 @@ def test_a_sink_that_was_down_gets_the_rest_later(
     assert until(lambda: courier.errors > 3)
     with caplog.at_level(logging.WARNING):
         courier.finish(0.1)
-        courier.stop(5.0)
+        courier.stop(PATIENCE)
     assert courier.waiting == 300
     assert "300 events are not delivered to memory;" in caplog.text
     later = MemorySink()  # of the next run
     courier = Courier(later, Outbox(store), quick())
     courier.start()
-    courier.finish(5.0)
-    courier.stop(5.0)
+    courier.finish(PATIENCE)
+    courier.stop(PATIENCE)
     assert numbers(later) == list(range(1, 301))
 
 
@@ -109,7 +110,7 @@ def test_how_many_wait_is_known_without_a_look_at_the_store() -> None:
     store.save(None, [example_event(5)])
     assert courier.waiting == 5
     assert store.looks == looks
-    courier.stop(5.0)
+    courier.stop(PATIENCE)
     store.close()
 
 
@@ -141,8 +142,8 @@ def test_partial_deliveries_and_wild_errors_neither_lose_nor_double(store: Memor
         store.save(None, [example_event(k)])
         courier.tell()
     assert until(lambda: courier.waiting == 0)
-    courier.finish(5.0)
-    courier.stop(5.0)
+    courier.finish(PATIENCE)
+    courier.stop(PATIENCE)
     assert numbers(sink) == list(range(1, 201))
     assert courier.errors
 
@@ -155,11 +156,11 @@ def test_trouble_is_said_once(store: MemoryStore, caplog: pytest.LogCaptureFixtu
         courier.start()
         store.save(None, [example_event(1)])
         courier.tell()
-        until(lambda: courier.errors > 5)
+        assert until(lambda: courier.errors > 5)
         sink.down = False
         assert until(lambda: courier.waiting == 0)
-        courier.finish(5.0)
-    courier.stop(5.0)
+        courier.finish(PATIENCE)
+    courier.stop(PATIENCE)
     said = [record.message for record in caplog.records]
     assert len([one for one in said if "Trying again" in one]) == 1
     assert "memory takes events again." in said
@@ -191,8 +192,8 @@ def test_a_slow_sink_that_works_is_not_made_to_wait(
     assert numbers(sink) == list(range(1, 101))
     assert (courier.errors, courier.trouble) == (0, "")
     store.save(None, [example_event(k) for k in range(100)])
-    courier.finish(30.0)  # with all of the patience that there is
-    courier.stop(5.0)
+    courier.finish(PATIENCE)  # with all of the patience that there is
+    courier.stop(PATIENCE)
     assert courier.waiting == 0
     assert not [one for one in caplog.records if one.levelno >= logging.WARNING]
 
@@ -227,8 +228,8 @@ def test_pauses_begin_anew_with_whatever_was_delivered(
     courier.start()
     store.save(None, [example_event(k) for k in range(40)])
     with caplog.at_level(logging.INFO):
-        courier.finish(30.0)  # also if it rests just now
-        courier.stop(5.0)
+        courier.finish(PATIENCE)  # also if it rests just now
+        courier.stop(PATIENCE)
     assert numbers(sink) == list(range(1, 41))
     assert len(pauses) == 39
     assert max(pauses) <= 0.001
@@ -272,11 +273,11 @@ def test_what_comes_in_the_last_moment_is_delivered(monkeypatch: pytest.MonkeyPa
     for k in range(3):
         outbox.empty.clear()
         courier.tell()
-        assert outbox.empty.wait(30.0)
+        assert outbox.empty.wait(PATIENCE)
         store.save(None, [example_event(k)])
-        courier.finish(30.0)
+        courier.finish(PATIENCE)
         assert courier.waiting == 0
-    courier.stop(5.0)
+    courier.stop(PATIENCE)
     assert numbers(sink) == [1, 2, 3]
     store.close()
 
@@ -300,12 +301,12 @@ def test_events_forgotten_before_they_were_delivered_are_counted(
     assert until(lambda: courier.forgotten == 19 or courier.tell())
     assert courier.waiting == 11
     sink.down = False
-    courier.finish(5.0)
+    courier.finish(PATIENCE)
     assert courier.waiting == 0
     assert courier.problems == {"forgotten": 19}
     store.save(None, [example_event(2)])
-    courier.finish(5.0)
-    courier.stop(5.0)
+    courier.finish(PATIENCE)
+    courier.stop(PATIENCE)
     assert numbers(sink) == [1, *range(21, 32)]
     assert courier.problems == {"forgotten": 19}
     assert "19 events were forgotten before memory could take them." in caplog.messages

@@ -84,7 +84,7 @@ def test_closing_lets_nobody_wait() -> None:
     answers = []
     thread = threading.Thread(target=lambda: answers.append(inbox.put(2)))
     thread.start()
-    until(lambda: inbox.waits == 1)
+    assert until(lambda: inbox.waits == 1)
     inbox.close()
     thread.join()
     assert answers == [False]

@@ -18,6 +18,7 @@ from causewatch.streaming.sources import kafka_topic
 from causewatch.streaming.sources.kafka import KafkaSource
 from causewatch.streaming.tags import Tag, TagMap
 from causewatch.testing import example_event, until
+from causewatch.testing.waiting import PATIENCE
 from services.kafka import MockCluster, mock_cluster
 
 QUICK = {"rdkafka.reconnect.backoff.max.ms": 200}
@@ -243,7 +244,9 @@ def test_offsets_are_committed_for_those_who_look_at_the_lag(cluster: MockCluste
             reader.until(6)
             reader.source.committed()
             place = TopicPartition("plant", 0)
-            assert until(lambda: reader.poll() or look.committed([place], timeout=5)[0].offset == 6)
+            assert until(
+                lambda: reader.poll() or look.committed([place], timeout=PATIENCE)[0].offset == 6
+            )
     finally:
         look.close()
     # They are not what the next run goes by.

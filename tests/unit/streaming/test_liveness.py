@@ -27,6 +27,7 @@ from causewatch.streaming.source import Wanted
 from causewatch.streaming.sources.files import FileSource
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
 from causewatch.testing import FakeClock, MemorySink, MemorySource
+from causewatch.testing.waiting import PATIENCE
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 SYSTEM = random_system(4, seed=21)
@@ -380,7 +381,7 @@ def test_probes_and_metrics(model: NormalModel) -> None:
     server, store = MetricsServer(metrics, port=0), MemoryStore()
 
     def ask(path: str) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.services.modbus import ModbusPlant, free_port, modbus_plant, words
+from tests.services.modbus import ModbusPlant, modbus_plant, words
+from tests.services.ports import free_port
 
 from causewatch.errors import SettingError, UnknownNameError
 from causewatch.streaming.address import parse_address
@@ -239,7 +240,7 @@ def test_a_unit_that_does_not_answer_leaves_the_others_alone(
     source, hand = build(
         plant,
         {"a": "1/holding:0", "b": "2/holding:0", "c": "2/input:0"},
-        "?timeout=0.15s",
+        "?timeout=1s",
     )
     opened(source)
     one_row(source, hand)
@@ -279,9 +280,9 @@ def test_a_server_that_goes_and_comes_back(
         began = time.monotonic()
         plant.set("holding", 0, [2])
         time.sleep(0.2)  # how long it is away
+        away = time.monotonic() - began  # at least
         plant.start()
         assert until(lambda: source.status == "connected")
-        away = time.monotonic() - began
         assert until(lambda: bool((source.poll(0.1).values == 2).any()))
     said = [one.getMessage() for one in caplog.records]
     assert sum("is lost" in one for one in said) == 1
@@ -319,9 +320,9 @@ def test_a_server_that_is_not_there_yet_is_no_error(opened: Any) -> None:
     opened(source)
     assert until(lambda: source.status == "trying again: connection refused")
     assert not len(source.poll(0.0))
-    began = time.monotonic()
-    source.close()
-    assert time.monotonic() - began < 5.0  # it gives up waiting for its thread after six
+    before = threading.active_count()
+    source.close()  # which gives up waiting for a thread that does not end
+    assert threading.active_count() < before
 
 
 def test_answers_that_make_no_sense(opened: Any) -> None:
@@ -346,7 +347,7 @@ def test_answers_that_make_no_sense(opened: Any) -> None:
                 except TimeoutError:
                     continue
                 with line:
-                    line.settimeout(1)
+                    line.settimeout(PATIENCE)
                     if line.recv(100):
                         line.sendall(answers[number % len(answers)])
                     number += 1

@@ -22,7 +22,8 @@ ROW = [("plant/rows", b'{"time": 1, "a": 2}')]
 
 
 def source_of(url: str) -> MqttSource:
-    return MqttSource(parse_address(url), Wanted(("a", "b", "c"), 1.0))
+    wanted = Wanted(("a", "b", "c"), 1.0)
+    return MqttSource(parse_address(url), wanted, backoff=Backoff(0.05, 0.05))
 
 
 def is_connected(source: MqttSource) -> bool:
@@ -124,10 +125,7 @@ def test_a_topic_that_is_not_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])
-def test_a_topic_that_is_refused_is_asked_for_again(
-    tmp_path: Path, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Backoff, "next", lambda self: 0.05)
+def test_a_topic_that_is_refused_is_asked_for_again(tmp_path: Path, version: str) -> None:
     plugin = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
     if plugin is None:
         pytest.skip("mosquitto_dynamic_security.so is not installed")

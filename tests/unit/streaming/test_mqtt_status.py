@@ -14,6 +14,7 @@ from causewatch.streaming.address import parse_address
 from causewatch.streaming.sink import DeliveryError, Notice, Status
 from causewatch.streaming.sinks.mqtt import MqttSink
 from causewatch.testing import FakeClock, example_event, until
+from causewatch.testing.waiting import PATIENCE
 from services.mosquitto import Listener, Mosquitto, mosquitto
 from services.proxy import proxy
 
@@ -97,17 +98,18 @@ def test_formats_keys_and_retained_events(broker: Mosquitto, version: str) -> No
 def test_what_is_not_confirmed_is_not_delivered(broker: Mosquitto) -> None:
     listener = Listener(broker.port, "alarms")
     with proxy(broker.port) as wire:
-        sink = MqttSink(parse_address(f"mqtt://127.0.0.1:{wire.port}/alarms"), patience=0.5)
+        sink = MqttSink(parse_address(f"mqtt://127.0.0.1:{wire.port}/alarms"))
         sink.open(None)
         notices = [Notice(k, "line 1", example_event(k)) for k in range(1, 60)]
         sink.send(notices[:2])
         wire.answers = False
+        sink._patience = 0.5
         with pytest.raises(DeliveryError, match="did not confirm") as caught:
             sink.send(notices[2:4])
         assert caught.value.sent == 0
         wire.mend()
         assert until(lambda: len(listener.messages) == 4)
-        sink._patience = 20.0
+        sink._patience = PATIENCE
         sink.send(notices[4:])  # more than the broker takes at once
         assert until(lambda: len(listener.messages) == 59)
         numbers = [int(json.loads(one.payload)["id"], 16) for one in listener.messages]

@@ -27,6 +27,7 @@ from causewatch.streaming.sources.nats import NatsSource
 from causewatch.streaming.store.sqlite import MemoryStore
 from causewatch.streaming.tags import Tag, TagMap
 from causewatch.testing import example_event, until
+from causewatch.testing.waiting import PATIENCE
 from services.certificates import make_certificates
 from services.nats import NatsServer, nats_server
 from services.proxy import proxy
@@ -93,7 +94,7 @@ def test_a_server_killed_in_mid_stream_costs_no_row_and_doubles_none(server: Nat
             assert reader.until(count) == list(range(count))
             assert reader.source.problems == {"reconnects": kills}
     finally:
-        plant.join(30)
+        plant.join(PATIENCE)
 
 
 def _send_whatever_happens(server: NatsServer, count: int) -> None:
@@ -436,7 +437,7 @@ def test_a_server_without_tls_gets_no_password_if_tls_was_asked_for(
         with Reader(NatsSource(parse_address(url), Wanted(("a",), 1.0))) as reader:
             taken, _ = stranger.accept()
             with taken:
-                taken.settimeout(10)
+                taken.settimeout(PATIENCE)
                 taken.sendall(b'INFO {"auth_required": true, "max_payload": 1048576}\r\n')
                 heard = b""
                 while b"PING" not in heard and (more := taken.recv(4096)):
@@ -494,7 +495,7 @@ def test_plain_events_reach_those_who_listen(server: NatsServer) -> None:
         listening = await client.subscribe("alarms")
         await client.flush()
         await asyncio.to_thread(send)
-        return [await listening.next_msg(10) for _ in range(2)]
+        return [await listening.next_msg(PATIENCE) for _ in range(2)]
 
     def send() -> None:
         with _sink(server, "alarms?plain=true&format=json") as sink:

@@ -30,6 +30,7 @@ from causewatch.streaming.store.base import Checkpoint, Retention
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
 from causewatch.streaming.views import View
 from causewatch.testing import FakeClock, MemorySink, MemorySource, until
+from causewatch.testing.waiting import PATIENCE
 
 ROWS = 420
 Rows = tuple[list[dict[str, float]], list[float]]
@@ -421,7 +422,7 @@ class Late(MemorySink):
         self.may = threading.Event()
 
     def send(self, notices: Sequence[Notice]) -> Any:
-        assert self.may.wait(30.0)
+        assert self.may.wait(PATIENCE)
         self.notices += notices[:1]
         if len(notices) > 1:
             reason = "One at a time."

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from causewatch.testing.waiting import PATIENCE
 from services.postgres import running_postgres
 from stores import (
     PROCESSES,
@@ -23,8 +24,6 @@ from stores import (
     whole,
     worker,
 )
-
-PATIENCE = 60.0
 
 
 @pytest.fixture(scope="module")

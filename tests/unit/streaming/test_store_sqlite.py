@@ -20,6 +20,7 @@ from causewatch.streaming.store.base import Retention
 from causewatch.streaming.store.open import open_store
 from causewatch.streaming.store.saving import InUseError
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
+from causewatch.testing.waiting import PATIENCE
 from stores import PROCESSES, FilePlace, alike, checkpoint, event, whole, worker
 
 
@@ -343,8 +344,8 @@ def test_files_that_may_not_grow_any_more(tmp_path):
     said = PROCESSES.Queue()
     place = FilePlace(tmp_path)
     process = worker(fill, place, said)
-    number, sentence = said.get(timeout=60)
-    process.join(60)
+    number, sentence = said.get(timeout=PATIENCE)
+    process.join(PATIENCE)
     assert process.exitcode == 0
     assert number > 0
     assert "cannot be used" in sentence
@@ -469,10 +470,10 @@ def test_a_folder_that_may_not_be_written_to():
         (folder / "watch.db").chmod(0o444)
         folder.chmod(0o555)
         process = worker(guest, folder, said)
-        process.join(60)
+        process.join(PATIENCE)
         assert process.exitcode == 0
         for _ in range(2):
-            assert "see to it that you may write to the folder" in said.get(timeout=10)
+            assert "see to it that you may write to the folder" in said.get(timeout=PATIENCE)
         folder.chmod(0o700)
     said.close()
     said.join_thread()

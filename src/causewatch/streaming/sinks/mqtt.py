@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 import secrets
 import threading
 import time
@@ -14,6 +13,7 @@ from typing import Any
 
 from causewatch.errors import SettingError, shorten
 from causewatch.streaming.address import Address, options_of
+from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.formats import Format, formatted
 from causewatch.streaming.mqtt_client import Channel, Connection, Will
 from causewatch.streaming.mqtt_options import MqttOptions, checked_keepalive, secured
@@ -69,8 +69,8 @@ class MqttSink:
         Seconds for a delivery, from the attempt to connect to the broker's last confirmation.
     now
         Seconds of a clock that never goes back.
-    chance
-        For the pauses between tries to connect.
+    backoff
+        The pauses between tries to connect.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class MqttSink:
         *,
         patience: float = PATIENCE,
         now: Callable[[], float] = time.monotonic,
-        chance: random.Random | None = None,
+        backoff: Backoff | None = None,
     ) -> None:
         self._options = options_of(address, MqttSinkOptions)
         checked_keepalive(self._options.keepalive)
@@ -93,7 +93,7 @@ class MqttSink:
         self._address = address
         self._patience = patience
         self._now = now
-        self._chance = chance
+        self._backoff = backoff
         self._channel: Channel | None = None
         self._ready = threading.Event()
         self._given_up: Connection | None = None
@@ -116,7 +116,7 @@ class MqttSink:
             said.session or "causewatch" + secrets.token_hex(6),
             on_connect=self._connected,
             will=will,
-            chance=self._chance,
+            backoff=self._backoff,
         )
         self._channel.start()
 

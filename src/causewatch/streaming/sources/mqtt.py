@@ -7,7 +7,6 @@ then; `causewatch.streaming.sources.mqtt_ledger` says how repetitions are told f
 from __future__ import annotations
 
 import logging
-import random
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import Any, Literal
 from causewatch.data import Clock
 from causewatch.errors import SettingError, StreamError, shorten
 from causewatch.streaming.address import Address, Seconds, options_of
+from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.inbox import Inbox
 from causewatch.streaming.message_rows import TagOptions
 from causewatch.streaming.mqtt_client import Channel, Connection
@@ -96,8 +96,8 @@ class MqttSource:
         What the watch wants.
     now
         Nanoseconds since 1970, for tags that come without a time.
-    chance
-        For the pauses between tries to connect.
+    backoff
+        The pauses between tries to connect.
     """
 
     def __init__(
@@ -106,14 +106,14 @@ class MqttSource:
         wanted: Wanted,
         *,
         now: Callable[[], int] = time.time_ns,
-        chance: random.Random | None = None,
+        backoff: Backoff | None = None,
     ) -> None:
         self._options = said = options_of(address, MqttSourceOptions)
         _check(address, said)
         self._address = address
         self._wanted = wanted
         self._now = now
-        self._chance = chance
+        self._backoff = backoff
         self._topic = address.path
         self._session = said.session or _usual_session(address, said)
         # What cannot be acknowledged cannot be held back either: it is counted instead.
@@ -204,7 +204,7 @@ class MqttSource:
             on_connect=self._subscribe,
             on_message=self._put,
             room=self._room,
-            chance=self._chance,
+            backoff=self._backoff,
         )
         self._channel.start()
 

@@ -36,6 +36,8 @@ export function start(callback) {
  *   the address changes, the view stays as it is (for filters a view has already applied).
  */
 export function navigate(path, params, { replace = false, quiet = false } = {}) {
+  // A view that is being left changes the address no more: it is that of the next one.
+  if (quiet && path !== location.pathname) return;
   const url = params ? address(path, params) : path;
   if (url === current()) {
     if (!quiet) show();
