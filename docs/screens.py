@@ -65,6 +65,7 @@ def take(url: str) -> None:
         shoot(wide, url, "graph", "graph")
         shoot(dark, url, "", "now-dark")
         shoot(phone, url, "", "phone")
+        shoot(phone, url, "graph", "phone-graph")
         names = "&".join(f"signal={one['signal']}" for one in alarm["causes"][:2])
         shoot(wide, url, f"signals?alarm={alarm['id']}&{names}", "signals")
         shoot(wide, url, f"alarm/{alarm['id']}", "alarm")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from causewatch.explain.view import interval
 from causewatch.model import NormalModel
 
 __all__ = ["SPREADS", "finite", "plant_of", "seconds_in", "seconds_of", "shortened"]
@@ -62,11 +63,22 @@ def plant_of(model: NormalModel) -> dict[str, Any]:
         "tick": model.tick,
         "interval": model.interval,
         "max_lag": model.preprocessing.max_lag,
+        "lags": [_later(model, lag) for lag in range(model.preprocessing.max_lag + 1)],
         "preset": model.preset,
         "stages": list(stages),
         "signals": signals,
         "links": links,
     }
+
+
+def _later(model: NormalModel, lag: int) -> str:
+    """How much later an effect with this lag follows, as sentences and reports say it."""
+    if lag == 0:
+        return "at once"
+    if model.clock == "rows":
+        rows = round(lag * model.preprocessing.every / model.interval)
+        return f"{rows} row{'s' * (rows != 1)}"
+    return interval(lag * model.preprocessing.every)
 
 
 def _places(
