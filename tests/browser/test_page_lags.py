@@ -98,3 +98,21 @@ def test_list_page_file_and_dashboard_say_the_same(
     assert story["explanation"]["causes"] == story["alarm"]["causes"]
     page.goto(f"/api/alarms/{alarmed.alarm}/report")
     expect(page.locator("h1").first).to_have_text(sentence)
+
+
+def test_what_an_alarm_names_comes_before_what_is_unwell_beside_it(
+    alarmed: Alarmed, look: Callable[..., Any]
+) -> None:
+    page = look(alarmed).open("/model")
+    found = page.evaluate(
+        """async () => {
+          const { live } = await import("/static/js/live.js");
+          const { lookFirst } = await import("/static/js/now/first.js");
+          live.now.status.unwell = { T01: { state: "missing" }, T03: { state: "missing" } };
+          const signals = { T01: null, T02: 3, T03: null };
+          const causes = [{ signal: "T02", confidence: 0.6 }, { signal: "T01", confidence: 0.4 }];
+          const alarm = { id: "a", kind: "anomaly", abstained: false, causes, signals };
+          return lookFirst([alarm]).map(({ signal, state }) => [signal, state]);
+        }"""
+    )
+    assert found == [["T02", ""], ["T01", "no value"], ["T03", "no value"]]

@@ -9,10 +9,10 @@ import { displayName, keptFrom, nameTitle } from "./names.js";
 
 /** Names of so many letters fit everywhere. */
 const SHORT = 16;
-/** Times within a sentence, which are not broken either: 2016-07-05 20:00:00. */
-const MOMENT = String.raw`\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?`;
+/** Dates within a sentence, which are not broken either. */
+const DATE = String.raw`\d{4}-\d\d-\d\d`;
 
-/** What finds names and times in the sentences of the plant, made anew for another plant. */
+/** What finds names and dates in the sentences of the plant, made anew for another plant. */
 let book = { plant: null, pattern: null, names: new Set() };
 
 /** What a signal is called, as an element. */
@@ -20,7 +20,7 @@ export function nameSpan(signal) {
   return unbroken(displayName(signal), nameTitle(signal));
 }
 
-/** A sentence of the server as text and elements: the names in it, and times, are not broken. */
+/** A sentence of the server as text and elements: the names in it, and dates, are not broken. */
 export function withNames(sentence) {
   const { pattern, names } = known();
   if (!pattern) return [sentence];
@@ -43,7 +43,7 @@ function known() {
     const names = new Set(plant.signals.flatMap(({ name, label }) => [name, label]).filter(Boolean));
     const longestFirst = [...names].sort((p, q) => q.length - p.length);
     const words = longestFirst.map((name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
-    const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(${[MOMENT, ...words].join("|")})(?![\\p{L}\\p{N}_])`, "u");
+    const pattern = new RegExp(`(?<![\\p{L}\\p{N}_])(${[DATE, ...words].join("|")})(?![\\p{L}\\p{N}_])`, "u");
     book = { plant, pattern, names };
   }
   return book;
