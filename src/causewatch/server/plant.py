@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from causewatch.explain.view import interval
+from causewatch.explain.view import later
 from causewatch.model import NormalModel
 
 __all__ = ["SPREADS", "finite", "plant_of", "seconds_in", "seconds_of", "shortened"]
@@ -73,12 +73,11 @@ def plant_of(model: NormalModel) -> dict[str, Any]:
 
 def _later(model: NormalModel, lag: int) -> str:
     """How much later an effect with this lag follows, as sentences and reports say it."""
-    if lag == 0:
-        return "at once"
-    if model.clock == "rows":
-        rows = round(lag * model.preprocessing.every / model.interval)
+    every = model.preprocessing.every
+    if lag and model.clock == "rows":
+        rows = round(lag * every / model.interval)
         return f"{rows} row{'s' * (rows != 1)}"
-    return interval(lag * model.preprocessing.every)
+    return later(lag, every)
 
 
 def _places(
