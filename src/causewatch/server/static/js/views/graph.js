@@ -123,7 +123,7 @@ class GraphView {
   apply() {
     const { state, graph } = this;
     this.tip.hide();
-    this.scene = buildScene(graph, { ...state, open: this.#open() }, this.faults);
+    this.scene = buildScene(graph, { ...state, open: this.#open(), narrow: this.#narrow() }, this.faults);
     this.looks = this.#looksNow();
     const focus = this.#focus();
     this.canvas.show(this.scene, this.looks, focus);
@@ -134,8 +134,12 @@ class GraphView {
     this.#say();
   }
 
+  #narrow() {
+    return isNarrow(this.picture.clientWidth);
+  }
+
   #open() {
-    this.first ??= openAtFirst(this.graph, this.faults, isNarrow(this.picture.clientWidth));
+    this.first ??= openAtFirst(this.graph, this.faults, this.#narrow());
     return this.state.open ?? this.first;
   }
 
