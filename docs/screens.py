@@ -65,7 +65,10 @@ def take(url: str) -> None:
         shoot(wide, url, "graph", "graph")
         shoot(dark, url, "", "now-dark")
         shoot(phone, url, "", "phone")
-        names = "&".join(f"signal={one['signal']}" for one in alarm["causes"][:2])
+        shoot(phone, url, "graph", "phone-graph")
+        beside = [one["source"] for one in alarm["broken_links"] if one["source"] != one["target"]]
+        shown = dict.fromkeys([alarm["causes"][0]["signal"], *beside])
+        names = "&".join(f"signal={name}" for name in list(shown)[:2])
         shoot(wide, url, f"signals?alarm={alarm['id']}&{names}", "signals")
         shoot(wide, url, f"alarm/{alarm['id']}", "alarm")
         shoot(wide, url, "model", "model")

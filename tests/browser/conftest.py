@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from services.dashboard import Dashboard, a_plant
+from services.dashboard import Dashboard, Plant, a_plant
 
 FLAGS = (
     "--no-sandbox",
@@ -82,6 +83,13 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         shown.send(plant.rows(60, seed=200))
         shown.on = shown.raise_alarm(1, seed=92)
         yield shown
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[[Plant], Dashboard]]:
+    """Shows a plant of the test's own: ``serve(plant)``. To be asked for before `look`."""
+    with ExitStack() as stack:
+        yield lambda plant: stack.enter_context(Dashboard(plant, tmp_path))
 
 
 @pytest.fixture

@@ -96,7 +96,11 @@ def test_an_alarm_is_shelved_and_taken_off(
     second.bring_to_front()
     second.locator(".shelf summary").click()
     expect(card(second, alarm)).to_contain_text("being mended")
-    # The name is known to this browser by now: no question any more.
+    # The name is known to this browser by now, also after loading anew: no question any more.
+    second.reload()
+    look_again = second.locator("header .who-button")
+    expect(look_again).to_have_attribute("aria-label", "You act as Ada: change")
+    second.locator(".shelf summary").click()
     card(second, alarm).get_by_role("button", name="Take off the shelf").click()
     for page in (first, second):
         expect(page.locator("details.shelf")).to_be_hidden()

@@ -22,6 +22,8 @@ IMG = "<img src=x onerror=alert(1)>"
 SCRIPT = '"><script>alert(1)</script>'
 NAMES = ("T01", IMG, SCRIPT, "javascript:alert(1)", "=HYPERLINK('x')", 'a&amp;b\\"%00{{7*7}}')
 BY = "<b onmouseover=alert(2)>Eve</b>"
+TURNED = "\u202eevE\u202d\u2066"
+"""Signs that turn the direction of writing."""
 COMMENT = "</textarea></script><svg onload=alert(3)>\n=cmd|' /C calc'!A0"
 
 # Elements that only a name or a comment taken for markup could have made.
@@ -99,6 +101,32 @@ def test_names_and_comments_stay_text_on_every_view(
     expect(card.locator(".comments")).to_contain_text("<svg onload=alert(3)>")
     expect(card.locator(".comments")).to_contain_text(BY)
     assert created(page) == []
+
+
+def test_nobody_turns_the_sentences_of_others(hostile: Hostile, look: Callable[..., Any]) -> None:
+    with httpx.Client(base_url=hostile.url, timeout=20) as client:
+        body = {"by": TURNED, "text": f"{TURNED} was here"}
+        answer = client.post(f"/api/alarms/{hostile.alarm}/comment", json=body)
+        assert answer.status_code == 200, answer.text
+    page = look(hostile).open(f"/alarm/{hostile.alarm}")
+    line = page.locator(".event-log .comment").filter(has_text="was here")
+    expect(line).to_have_count(1)
+    # Where it stands, "said" follows it, to the right.
+    name, said = line.locator("bdi"), line.locator(".what")
+    edge = name.evaluate("node => node.getBoundingClientRect().right")
+    after = said.evaluate(
+        """(node) => {
+          const range = document.createRange();
+          range.selectNodeContents(node.lastChild);
+          return range.getBoundingClientRect();
+        }"""
+    )
+    assert after["left"] >= edge - 1
+    assert said.evaluate("node => node.lastChild.textContent") == " said"
+    for path in ("/", "/history"):
+        page.goto(path)
+        page.locator("main").wait_for()
+        assert created(page) == []
 
 
 def test_hostile_words_in_the_address(hostile: Hostile, look: Callable[..., Any]) -> None:

@@ -69,6 +69,61 @@ def test_tiles_use_the_room_there_is(wordy: Dashboard, look: Callable[..., Any],
     expect(names.first).to_have_text(NAMES[0])
 
 
+BROKEN = """(nodes) => nodes
+  .filter((node) => node.getBoundingClientRect().height
+    > 1.7 * parseFloat(getComputedStyle(node).lineHeight || 20))
+  .map((node) => node.textContent)"""
+UNKEPT = """(nodes) => nodes
+  .filter((node) => 0.6 * node.scrollWidth > node.clientWidth)
+  .map((node) => node.textContent)"""
+LONG = (
+    "Works_2/Hall_1/Mill_3/Bearing_temperature_drive_side_filtered",
+    "Works_2/Hall_1/Mill_3/Bearing_temperature_free_side_filtered",
+    *(f"P{k}" for k in range(4)),
+)
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, PHONE])
+def test_names_are_cut_in_the_middle_and_never_broken(
+    serve: Callable[..., Dashboard], look: Callable[..., Any], size: Any
+) -> None:
+    plant = Plant(LONG)
+    shown = serve(plant)
+    shown.send(plant.rows(200))
+    alarm = shown.raise_alarm(1)
+    window = look(shown, viewport=size)
+    page = window.open("/")
+    quoted = f"signal={LONG[0].replace('/', '%2F')}"
+    for path, least in (
+        ("/", 3),
+        ("/graph", 6),
+        (f"/graph?{quoted}", 2),
+        ("/signals", 6),
+        (f"/signals?{quoted}", 1),
+        ("/history", 1),
+        (f"/alarm/{alarm}", 3),
+        ("/model?tab=mechanisms", 6),
+        ("/model?tab=limits", 6),
+    ):
+        window.go(page, path)
+        names = page.locator("main .signal-name:visible")
+        assert names.count() >= least, path
+        assert not names.evaluate_all(BROKEN), path
+        # The whole name is there for those who listen or search, and when pointed at.
+        texts = set(names.all_text_contents())
+        assert texts <= set(LONG), path
+        assert texts & set(LONG[:2]), path
+        whole = names.filter(has_text="Bearing").first
+        assert whole.get_attribute("title") in LONG
+        # What tells the two apart is not what gives way.
+        kept = page.locator("main .signal-name-kept:visible")
+        assert all("_side_" in one for one in kept.all_text_contents()), path
+        assert not kept.evaluate_all(UNKEPT), path
+        # Nothing is wider than the page because of it.
+        page_width = page.evaluate("() => document.scrollingElement.scrollWidth - innerWidth")
+        assert page_width <= 0, path
+
+
 def test_where_all_begin_alike_the_beginning_says_nothing(
     wordy: Dashboard, look: Callable[..., Any]
 ) -> None:

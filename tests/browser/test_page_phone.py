@@ -9,6 +9,8 @@ import pytest
 from onlooker import PHONE, views
 from playwright.sync_api import Page, expect
 
+from services.dashboard import Dashboard, a_plant
+
 pytestmark = pytest.mark.xdist_group("browser")
 
 TOO_WIDE = """() => {
@@ -43,6 +45,29 @@ def test_no_view_is_scrolled_sideways(story: Any, look: Callable[..., Any]) -> N
         if found := too_wide(page):
             wrong[path] = found
     assert not wrong
+
+
+FITTED = """() => {
+  const cy = document.querySelector(".graph-canvas")._cyreg.cy;
+  const box = cy.elements().renderedBoundingBox();
+  const letters = 12.5 * cy.zoom();
+  return [box.x1, box.y1, cy.width() - box.x2, cy.height() - box.y2, letters];
+}"""
+
+
+@pytest.mark.parametrize("signals", [6, 60])
+def test_the_graph_opens_fitted(
+    serve: Callable[..., Dashboard], look: Callable[..., Any], signals: int
+) -> None:
+    plant = a_plant(signals, links=signals)
+    shown = serve(plant)
+    shown.send(plant.rows(200))
+    shown.raise_alarm(1)
+    page = look(shown, viewport=PHONE, has_touch=True, is_mobile=True).open("/graph")
+    page.wait_for_function("() => document.querySelector('.graph-canvas')?._cyreg?.cy.zoom()")
+    left, top, right, bottom, letters = page.evaluate(FITTED)
+    assert min(left, top, right, bottom) >= 0  # all of it is seen
+    assert letters >= 7.5, "too small to be read"
 
 
 def test_every_view_is_reached_by_touch(story: Any, look: Callable[..., Any]) -> None:

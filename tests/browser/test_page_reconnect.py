@@ -124,7 +124,7 @@ def test_after_a_long_absence_charts_are_loaded_anew(
             const done = [];
             const chart = { rows: { first: 0, last: 100, cut: false }, append() {},
                 setData: () => done.push("anew"), extend: () => done.push("filled") };
-            const group = { every: 1, live: true, width: null, range: () => [null, null] };
+            const group = { every: 1, live: true, width: null, wanted: () => [null, null] };
             const feed = new SeriesFeed({ group, charts: () => [chart], most: 1000,
                 ask: async () => ({ t: [101, 102], kept_from: 0 }) });
             feed.span = { from: 0, to: 100, tail: true, coarse: false, kept: 0 };

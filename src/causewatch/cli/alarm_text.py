@@ -108,12 +108,11 @@ def _what(event: dict[str, Any], before: dict[str, Any] | None) -> str:
 
 def _lag(ticks: int, every: float | None) -> str:
     """How much later an effect follows, as the page says it."""
-    from causewatch.data import format_duration
+    from causewatch.explain.view import later
 
-    if ticks == 0:
-        return "same tick"
-    counted = "1 tick" if ticks == 1 else f"{ticks} ticks"
-    return counted if every is None else f"{counted}, {format_duration(ticks * every)}"
+    if every is None:
+        return "1 tick" if ticks == 1 else f"{ticks} ticks"
+    return later(ticks, every)
 
 
 def _share(cause: dict[str, Any]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from causewatch.explain.explanation import explain
+from causewatch.explain.explanation import Explanation, explain
 from causewatch.monitor.alarms import Alarm
 
-__all__ = ["describe", "with_beginning"]
+__all__ = ["describe", "retold", "with_beginning"]
 
 
 def describe(alarm: Alarm) -> Alarm:
@@ -31,6 +31,23 @@ def describe(alarm: Alarm) -> Alarm:
         headline=found.headline,
         abstained=found.abstained,
         onset=min(onset, alarm.raised_at),
+    )
+
+
+def retold(alarm: Alarm) -> Explanation:
+    """The explanation of an alarm, with the sentence and the causes that were told of it.
+
+    The ticks that are kept of a long alarm end before its last event, and would say something else.
+    """
+    found = explain(alarm, alarm.model)
+    if alarm.kind == "health" or not alarm.headline:
+        return found
+    return replace(
+        found,
+        headline=alarm.headline,
+        abstained=alarm.abstained,
+        causes=alarm.causes,
+        broken_links=alarm.broken_links,
     )
 
 

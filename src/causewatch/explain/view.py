@@ -18,6 +18,7 @@ __all__ = [
     "cross_links",
     "interval",
     "lags_text",
+    "later",
     "listing",
     "select",
 ]
@@ -195,6 +196,15 @@ def interval(seconds: float, clock: Clock | None = None) -> str:
         if abs(plain - seconds) <= NEARLY * abs(seconds):
             break
     return format_duration(plain, clock)
+
+
+def later(lag: int, every: float) -> str:
+    """How much later an effect with this lag follows, where ticks have this length.
+
+    >>> later(2, 10.0), later(0, 10.0)
+    ('20 s', 'at once')
+    """
+    return interval(lag * every) if lag else "at once"
 
 
 def clean(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from causewatch.data.table import NANOSECONDS, read_time
+from causewatch.explain.view import later
 from causewatch.model import NormalModel
 
 __all__ = ["SPREADS", "finite", "plant_of", "seconds_in", "seconds_of", "shortened"]
@@ -61,11 +62,21 @@ def plant_of(model: NormalModel) -> dict[str, Any]:
         "tick": model.tick,
         "interval": model.interval,
         "max_lag": model.preprocessing.max_lag,
+        "lags": [_later(model, lag) for lag in range(model.preprocessing.max_lag + 1)],
         "preset": model.preset,
         "stages": list(stages),
         "signals": signals,
         "links": links,
     }
+
+
+def _later(model: NormalModel, lag: int) -> str:
+    """How much later an effect with this lag follows, as sentences and reports say it."""
+    every = model.preprocessing.every
+    if lag and model.clock == "rows":
+        rows = round(lag * every / model.interval)
+        return f"{rows} row{'s' * (rows != 1)}"
+    return later(lag, every)
 
 
 def _places(

@@ -23,6 +23,7 @@ __all__ = [
     "ReplayList",
     "Series",
     "Session",
+    "Sparklines",
     "Standing",
 ]
 
@@ -84,6 +85,7 @@ class Plant(_Body):
     tick: str = Field(description="The same for people, e.g. `20 rows of 499 ms`.")
     interval: float = Field(description="Seconds between two rows.")
     max_lag: int
+    lags: list[str] = Field(description="How much later effects with each lag follow: `20 s`.")
     preset: str
     stages: list[str]
     signals: list[Signal]
@@ -204,6 +206,13 @@ class Series(_Body):
     t: list[float]
     score: Numbers
     signals: dict[str, Course]
+
+
+class Sparklines(_Body):
+    """The last values of all signals; of many ticks, those that stick out."""
+
+    t: list[float]
+    values: list[Numbers] = Field(description="A list for each of the plant's signals.")
 
 
 class AlarmPage(_Body):

@@ -136,10 +136,9 @@ def test_a_shelf_that_is_over_is_not_shown(alarms, state):
     assert alarms("list", "--shelved") == "Nothing is shelved.\n"
 
 
-def test_how_much_later_an_effect_is_said_in_ticks_and_in_time(alarms, id):
+def test_how_much_later_an_effect_is_said_in_time(alarms, id):
     (link, *_) = json.loads(alarms("show", id, "--json"))["broken_links"]
-    ticks = "1 tick" if link["lag"] == 1 else f"{link['lag']} ticks"
-    assert f"({ticks}, {link['lag']} s): " in alarms("show", id)
+    assert f"({link['lag']} s): " in alarms("show", id)
 
 
 def test_a_lag_where_the_length_of_ticks_is_not_known(alarms, id, state):

@@ -22,7 +22,7 @@ from causewatch.detectors import Equations
 from causewatch.errors import SettingError
 from causewatch.explain.around import links_chart
 from causewatch.explain.charts import evidence_chart, signal_chart
-from causewatch.explain.described import describe
+from causewatch.explain.described import describe, retold
 from causewatch.explain.explanation import context_of, explain
 from causewatch.explain.report import report, write_report
 from causewatch.explain.sentence import HEALTH
@@ -108,6 +108,25 @@ def test_a_health_alarm_has_one_sentence_whoever_asks(problem):
     assert explain(sick).headline == describe(sick).headline
     told = replace(sick, headline="A began with a value that it did not have.")
     assert explain(told).headline == describe(told).headline == told.headline
+
+
+def test_what_was_told_of_an_alarm_is_told_again():
+    """What is kept of a long alarm ends early: what that says by itself is not told."""
+    sick = alarm(
+        signals={"A": 3.0, "B": 1.0},
+        headline="B was switched off (1 → 0).",
+        causes=(Cause("B", 9.0, 0.8),),
+        broken_links=(broken("B", "A", 1, 2.0, 0.1),),
+    )
+    assert explain(sick).causes[0].signal == "A"
+    again = retold(sick)
+    assert again.headline == sick.headline
+    assert again.causes == sick.causes
+    assert again.broken_links == sick.broken_links
+    assert not again.abstained
+    assert "B was switched off" in report(again)
+    untold = replace(sick, headline="", causes=())
+    assert retold(untold).headline == explain(untold).headline
 
 
 @pytest.mark.parametrize("wrong", [None, "a1b2c3d4e5f6", Tick(0, complete=True), [alarm()]])

@@ -116,9 +116,24 @@ def test_series(client: httpx.Client) -> None:
     assert max(x for x in few["score"] if x) == max(x for x in whole["score"] if x)
 
 
+def test_the_last_values_of_all_signals(client: httpx.Client) -> None:
+    names = [one["name"] for one in got(client, "/api/plant")["signals"]]
+    whole = got(client, "/api/series", signal=names)
+    lines = got(client, "/api/sparklines", ticks=50, most=200)
+    assert lines["t"] == whole["t"][-50:]
+    assert lines["values"] == [whole["signals"][name]["values"][-50:] for name in names]
+    # Of many ticks those that stick out: what was wrong with T02 is seen.
+    few = got(client, "/api/sparklines", ticks=300, most=20)
+    assert len(few["t"]) == 20
+    assert {len(values) for values in few["values"]} == {20}
+    assert set(few["values"][1]) <= set(whole["signals"]["T02"]["values"])
+    assert few["t"][-1] == whole["t"][-1]
+
+
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
+        ("/api/sparklines?most=1", 422, "most"),
         ("/api/series?signal=T99", 404, "T99"),
         ("/api/series?from=nan", 422, "from"),
         ("/api/series?from=1e300", 422, "from"),

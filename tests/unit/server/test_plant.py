@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,6 +58,20 @@ def test_it_fits_its_description(guarded: NormalModel) -> None:
         plant = plant_of(model)
         Body.model_validate({**ABOUT, **plant})
         json.dumps(plant, allow_nan=False)
+
+
+def test_lags_are_said_as_times(guarded: NormalModel) -> None:
+    every = replace(guarded.preprocessing, every=60.0, max_lag=3)
+    plant = plant_of(guarded)
+    assert plant["lags"][:3] == ["at once", "1 s", "2 s"]
+    assert len(plant["lags"]) == plant["max_lag"] + 1
+    minutes = replace(guarded, preprocessing=every)
+    assert plant_of(minutes)["lags"] == ["at once", "1 min", "2 min", "3 min"]
+    # As pictures and reports say them: 2.01 s is 2 s.
+    odd = replace(guarded, preprocessing=replace(every, every=1.005, max_lag=2))
+    assert plant_of(odd)["lags"] == ["at once", "1 s", "2 s"]
+    rows = replace(guarded, clock="rows", preprocessing=replace(every, every=2.0, max_lag=2))
+    assert plant_of(rows)["lags"] == ["at once", "2 rows", "4 rows"]
 
 
 def test_signals_are_in_the_order_of_ticks(guarded: NormalModel) -> None:

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingRes
 from starlette.exceptions import HTTPException
 
 from causewatch.errors import SettingError, StreamError
-from causewatch.explain import explain
+from causewatch.explain.described import retold
 from causewatch.explain.report import report
 from causewatch.monitor import Alarm
 from causewatch.server.access.tokens import Visitor
@@ -112,7 +112,7 @@ def router(served: Served) -> APIRouter:
         alarm = served.feed.with_peak(alarm)
         events = [_with_last(one) for one in deque(store.events(id), maxlen=MOST_EVENTS)]
         kept = album.find(id)
-        told = None if kept is None or kept.model is None else explain(kept).to_dict()
+        told = None if kept is None or kept.model is None else retold(kept).to_dict()
         there = kept is not None or len(_since(served, alarm, None, [])) > 0
         return JSONResponse(
             {"alarm": alarm, "events": events, "explanation": told, "course": there}
@@ -296,7 +296,7 @@ class _Reports:
         key = (id, alarm.updated_at)
         if key not in self._made:
             about = {"watched": self._served.source, "model": self._served.file}
-            self._made[key] = report(explain(alarm), about=about)
+            self._made[key] = report(retold(alarm), about=about)
             while len(self._made) > REPORTS:
                 self._made.popitem(last=False)
         return self._made[key]

@@ -13,9 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from causewatch.monitor.health import STREAM as STREAM_HEALTH
 from causewatch.server.api.tables import Most, Names, Time, columns_of, nanoseconds, series_of
-from causewatch.server.hub import Hub, Viewer
+from causewatch.server.hub import DIGITS, Hub, Viewer, numbers
 from causewatch.server.plant import seconds_of
-from causewatch.server.schemas import Failure, Health, Now, Plant, Series, Session
+from causewatch.server.schemas import Failure, Health, Now, Plant, Series, Session, Sparklines
 from causewatch.server.served import Served
 from causewatch.server.trail import thin
 
@@ -121,6 +121,18 @@ def router(served: Served) -> APIRouter:
         which = columns_of(served, signal)
         run = thin(trail.since(nanoseconds(begin), nanoseconds(end), which), most)
         return JSONResponse({"kept_from": seconds_of(trail.first), **series_of(run, signal)})
+
+    @api.get("/api/sparklines", response_model=Sparklines)
+    def sparklines(
+        ticks: Annotated[int, Query(ge=2, le=5000, description="How far back.")] = 300,
+        most: Annotated[int, Query(ge=2, le=200, description="Points at most.")] = 60,
+    ) -> Response:
+        """The last values of all signals, for lines the size of a word."""
+        trail = feed.trail
+        columns = range(len(served.plant["signals"]))
+        run = thin(trail.after(trail.count - ticks, ticks, columns), most)
+        values = [numbers(column, DIGITS["values"]) for column in run.parts["values"].T]
+        return JSONResponse({"t": [seconds_of(one) for one in run.time.tolist()], "values": values})
 
     return api
 

@@ -1,10 +1,12 @@
 /** The frame of the dashboard: header, connection banner, and the view that the address names. */
 import { announce, watchAlarms } from "./announce.js";
 import { clear, h, replace, text } from "./dom.js";
+import { UNWELL } from "./health.js";
 import { live } from "./live.js";
 import { leadsSomewhere, start } from "./router.js";
 import { themeButton } from "./theme_button.js";
 import { setAhead, setTitle } from "./title.js";
+import { whoButton } from "./who_button.js";
 
 /** Views by the first part of the path; loaded when first shown. */
 const VIEWS = {
@@ -40,7 +42,7 @@ function header() {
     h("a", { class: "brand", href: "/", title: "To what is happening now" },
       h("span", { class: "brand-name" }, "causewatch")),
     h("nav", { class: "nav", "aria-label": "Views" }, links),
-    h("div", { class: "header-end" }, place, themeButton()),
+    h("div", { class: "header-end" }, place, whoButton(), themeButton()),
   );
 }
 
@@ -101,17 +103,16 @@ function mark(name) {
   });
 }
 
-/** Show how many alarms are on, in the title and the navigation. */
+/** Show how many alarms are on that nobody has shelved, and of which kind, in the title and the navigation. */
 function countAlarms() {
-  const on = loud();
-  setAhead(on ? `▲ ${on}` : "");
+  const loud = live.alarms().filter((alarm) => !live.shelved(alarm));
+  const on = loud.length;
+  const kind = loud.some((alarm) => alarm.kind === "anomaly") ? "anomaly" : "health";
+  const count = `${kind === "anomaly" ? "▲" : UNWELL} ${on}`;
+  setAhead(on ? count : "");
   badge.hidden = !on;
-  replace(badge, `▲ ${on}`, h("span", { class: "visually-hidden" }, on === 1 ? " alarm is on" : " alarms are on"));
-}
-
-/** How many alarms are on that nobody has shelved. */
-function loud() {
-  return live.alarms().filter((alarm) => !live.shelved(alarm)).length;
+  badge.dataset.kind = kind;
+  replace(badge, count, h("span", { class: "visually-hidden" }, `${kind === "health" ? " health" : ""} ${on === 1 ? "alarm is" : "alarms are"} on`));
 }
 
 /** One line at the lower edge while there is something to say about the connection. */

@@ -10,6 +10,8 @@ import { live } from "./live.js";
 const CUT = "…";
 /** Letters of its beginning that a name keeps at least, if any: fewer would say nothing. */
 const LEAST_HEAD = 4;
+/** Letters of its end that a long name keeps where no other begins alike. */
+const LEAST_END = 8;
 /** A unit at the end of a name: " [l/min]". */
 const UNIT = /\s*(?:\[[^[\]]*\]|\([^()]*\))$/;
 /** After these a part of a name ends. */
@@ -62,6 +64,16 @@ export function fittingName(signal, room, width) {
   let letters = Math.ceil((whole.length * room) / all);
   while (letters > LEAST_HEAD && width(shortName(signal, letters)) > room) letters -= 1;
   return shortName(signal, letters);
+}
+
+/** Where the part of a shown name begins that is kept longest: what tells it from those that begin alike. */
+export function keptFrom(whole) {
+  const others = known().all.filter((other) => other !== whole);
+  const alike = Math.max(0, ...others.map((other) => common(whole, other)));
+  let start = Math.min(alike, whole.length - 1);
+  while (start > 0 && !ENDS.test(whole[start - 1])) start -= 1;
+  if (start < LEAST_HEAD) start = alike >= LEAST_HEAD && alike < whole.length ? alike : whole.length - LEAST_END;
+  return whole.length - pieceOf(whole.slice(start)).length;
 }
 
 function nameOf(signal) {

@@ -1,6 +1,6 @@
 /**
  * Who acts. With a token the server knows the name; without, the person says it once and the
- * browser remembers it.
+ * browser remembers it; "whochange" on window tells that it is another one.
  */
 import { h, text } from "./dom.js";
 import { live } from "./live.js";
@@ -31,17 +31,18 @@ export function whyNot() {
 /**
  * A part of a form that asks for the name: what is known is shown, with a button to change it.
  *
+ * @param {object} [options]  `change`: whether it is changed at once.
  * @returns {{element: HTMLElement, name: function(): string}}  `name()` also remembers it.
  */
-export function nameField() {
+export function nameField({ change = false } = {}) {
   if (live.session?.name) {
     return { element: h("p", { class: "soft" }, `As ${live.session.name}.`), name: () => live.session.name };
   }
   const input = h("input", {
     type: "text", name: "by", required: true, maxlength: LONGEST_NAME, autocomplete: "name", value: who(),
   });
-  const field = h("label", { class: "field-tall", hidden: Boolean(who()) }, "Your name, which stands beside what you do", input);
-  const known = h("p", { class: "soft row", hidden: !who() }, h("span", null, `As ${who()}.`));
+  const field = h("label", { class: "field-tall", hidden: Boolean(who()) && !change }, "Your name, which stands beside what you do", input);
+  const known = h("p", { class: "soft row", hidden: !who() || change }, h("span", null, `As ${who()}.`));
   known.append(h("button", { type: "button", class: "quiet", onclick: () => {
     known.hidden = true;
     field.hidden = false;
@@ -51,6 +52,7 @@ export function nameField() {
   const name = () => {
     const said = input.value.trim();
     if (said) remember(KEY, said);
+    window.dispatchEvent(new Event("whochange"));
     text(known.firstChild, `As ${said}.`);
     return said;
   };

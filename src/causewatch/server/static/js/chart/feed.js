@@ -91,7 +91,7 @@ export class SeriesFeed {
   /** Whether the charts lack something of what is shown. */
   short() {
     const { span, group } = this;
-    const [from, to] = group.range();
+    const [from, to] = group.wanted();
     if (!span || this.request) return false;
     if (from === null) return false;
     const { every } = group;

@@ -66,13 +66,22 @@ export class ChartGroup extends EventTarget {
     return [first, last];
   }
 
-  /** What is shown now, [from, to]; [null, null] while there is nothing to show. */
-  range() {
+  /** What is to be shown, [from, to], whether there are ticks or not; [null, null] where nobody knows. */
+  wanted() {
     if (!this.live) return [this.from, this.to];
     const [first, last] = this.extent();
     if (last === null) return [null, null];
-    if (this.width !== null) return [last - this.width, last];
-    return last > first ? [first, last] : [last - CLOSEST * this.every, last];
+    return [this.width === null ? first : last - this.width, last];
+  }
+
+  /**
+   * What is shown now, [from, to]; [null, null] while there is nothing to show. A group that follows
+   * leaves no room before the first tick there is: so a chart is full from the first minute on.
+   */
+  range() {
+    const [from, to] = this.wanted();
+    if (!this.live || to === null) return [from, to];
+    return [Math.min(Math.max(from, this.extent()[0]), to - CLOSEST * this.every), to];
   }
 
   /** Follow the latest tick; `width` in seconds, null for everything, undefined for as it was. */

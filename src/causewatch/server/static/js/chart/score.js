@@ -15,7 +15,7 @@ const MARKS = [0, 0.5, 1, ...[1, 10, 100, 1000, 1e4, 1e5].flatMap((power) => [2 
 const LOWEST_TOP = 1.3; // so that the limit is seen with room above it
 
 /** Ticks the live chart shows. */
-const SHOWN = 300;
+export const SHOWN = 300;
 
 export class ScoreChart extends Chart {
   constructor(container, options = {}) {

@@ -7,13 +7,11 @@
 
 import cytoscape from "../../vendor/cytoscape.esm.min.mjs";
 import { elementsOf } from "./elements.js";
-import { LARGEST, place, widthMarked } from "./layout.js";
+import { LARGEST, isNarrow, place, widthMarked } from "./layout.js";
 import { readColours, stylesheet } from "./style.js";
 
 const STYLE_ID = "__________cytoscape_stylesheet";
 const READABLE = 0.72;
-const READABLE_NARROW = 0.85;
-const NARROW = 500;
 const MARGIN = 18;
 
 export class GraphCanvas {
@@ -108,12 +106,14 @@ export class GraphCanvas {
     });
   }
 
-  /** How the picture is first seen: whole if that is readable, otherwise the part that matters. */
+  /**
+   * How the picture is first seen: whole if that is readable, otherwise the part that matters. In a
+   * narrow place, where a part would be a few signals, always whole.
+   */
   begin() {
     this.fit();
-    const readable = this.#cy.width() < NARROW ? READABLE_NARROW : READABLE;
-    if (this.#cy.zoom() >= readable) return;
-    this.#cy.zoom(readable);
+    if (this.#cy.zoom() >= READABLE || isNarrow(this.#cy.width())) return;
+    this.#cy.zoom(READABLE);
     const wanted = this.#cy.nodes().filter((node) => this.#focus.includes(node.id()));
     if (wanted.nonempty()) this.#cy.center(wanted);
     else this.#cy.pan({ x: 1e6, y: 1e6 }); // far right and down, so that filling ends at the top left

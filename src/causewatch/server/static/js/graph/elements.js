@@ -2,7 +2,8 @@
 
 import { short, widthMarked, widthOf } from "./layout.js";
 import { route } from "./routes.js";
-import { brokenLabel, lagList } from "./words.js";
+import { lagList } from "../lags.js";
+import { brokenLabel } from "./words.js";
 
 /**
  * @param placed what `place` gives: boxes and regions
@@ -13,8 +14,19 @@ export function elementsOf(graph, scene, { boxes, regions }, looks) {
   const elements = new Map();
   for (const region of regions) addRegion(elements, region, graph);
   for (const node of scene.nodes) addNode(elements, node, boxes.get(node.key), looks.get(node.key));
-  addArrows(elements, scene, boxes, graph);
+  addArrows(elements, scene, asDrawn(boxes, looks), regions.map(titleOf), graph);
   return elements;
+}
+
+/** Boxes as wide as they are drawn: marks before a name make its box wider. */
+function asDrawn(boxes, looks) {
+  const width = (key, { w }) => (looks.get(key)?.classes.length ? Math.max(w, widthMarked(looks.get(key).label) / 2) : w);
+  return new Map([...boxes].map(([key, box]) => [key, key[0] === "s" ? { ...box, w: width(key, box) } : box]));
+}
+
+/** Where the title of an open stage stands: centre and half size. */
+function titleOf({ x, y, w, h: high }) {
+  return { x, y: y - high / 2 + 19, w: w / 2 - 8, h: 13 };
 }
 
 function addRegion(elements, region, graph) {
@@ -28,7 +40,7 @@ function addRegion(elements, region, graph) {
   elements.set(`t${region.stage}`, {
     group: "nodes", classes: ["title"], pannable: true,
     data: { id: `t${region.stage}`, label: title, w: Math.min(region.w, widthOf(title) + 24), h: 26 },
-    position: { x: region.x, y: region.y - region.h / 2 + 19 },
+    position: { x: region.x, y: titleOf(region).y },
   });
 }
 
@@ -41,14 +53,14 @@ function addNode(elements, node, box, look) {
   });
 }
 
-function addArrows(elements, scene, boxes, graph) {
+function addArrows(elements, scene, boxes, titles, graph) {
   const labelled = scene.arrows.map((arrow) => {
     if (!arrow.broken) return arrow;
-    const lines = brokenLabel(arrow.broken, graph.every).split("\n");
+    const lines = brokenLabel(arrow.broken).split("\n");
     const w = Math.max(...lines.map((line) => widthOf(line, "600 11px system-ui, sans-serif"))) / 2 + 5;
     return { ...arrow, text: lines.join("\n"), label: { w, h: lines.length * 6.5 + 5 } };
   });
-  const routes = route(labelled, boxes);
+  const routes = route(labelled, boxes, graph.staged ? titles : []);
   const most = Math.max(1, ...scene.arrows.map((arrow) => arrow.links.length));
   for (const arrow of labelled) {
     const { distance, straight, note } = routes.get(arrow.key);

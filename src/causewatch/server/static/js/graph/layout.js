@@ -21,6 +21,11 @@ const LEAST_ROW = 44;
 const MOST_ROW = 92;
 const MOST_AIR = 110;
 const LONGEST = 25;
+/** Places less wide than this, in pixels, show stages below one another. */
+const NARROW = 500;
+const CARD_ROW = 84;
+/** Room between two signals of a line. */
+const AIR = 26;
 
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -56,6 +61,7 @@ export function widthMarked(label) {
  *   and the background of every open stage {stage, x, y, w, h} (centre and full size)
  */
 export function place(graph, scene, room) {
+  if (isNarrow(room.width)) return stacked(graph, scene, room);
   const closed = scene.nodes.filter((node) => node.stage !== undefined);
   if (closed.length === scene.nodes.length && closed.length > 0) {
     return { boxes: ring(graph, closed, room.width / room.height), regions: [] };
@@ -66,6 +72,64 @@ export function place(graph, scene, room) {
   const spare = room.width / LARGEST - tight.width;
   if (spare <= 0 || groups.length < 2) return tight;
   return flow(graph, groups, room, GAP + Math.min(MOST_AIR, spare / (groups.length - 1)));
+}
+
+/** Whether a place is too narrow for stages side by side. */
+export function isNarrow(width) {
+  return width < NARROW;
+}
+
+/** Stages below one another, the signals of each in lines, causes above effects. */
+function stacked(graph, scene, room) {
+  const lines = linesOf(graph, scene, room.width);
+  const row = Math.min(MOST_ROW, Math.max(LEAST_ROW, room.height / (lines.length + 1)));
+  const boxes = new Map();
+  const regions = [];
+  let top = 0;
+  let region = null;
+  lines.forEach(({ group, items }, k) => {
+    if (group && group.stage !== region?.stage) {
+      region = { stage: group.stage, x: room.width / 2, w: room.width + 2 * PAD, top };
+      regions.push(region);
+      top += graph.staged ? TITLE : 0;
+    }
+    const high = group ? row : CARD_ROW;
+    const air = (room.width - items.reduce((sum, { w }) => sum + 2 * w, 0)) / (items.length + 1);
+    let x = air * (k % 2 ? 1.25 : 0.75); // not straight below one another: arrows pass between
+    for (const { key, w, h } of items) {
+      boxes.set(key, { x: x + w, y: top + high / 2, w, h });
+      x += 2 * w + air;
+    }
+    top += high;
+    if (group && lines[k + 1]?.group !== group) {
+      Object.assign(region, { y: (region.top + top) / 2, h: top - region.top });
+      top += LOOSE_GAP;
+    }
+  });
+  return { boxes, regions: graph.staged ? regions : [] };
+}
+
+/** What stands beside one another where stages are stacked: {group: null for closed stages, items: [{key, w, h}]}. */
+function linesOf(graph, scene, room) {
+  const lines = [];
+  let wide = 0;
+  const add = (item, group, gap) => {
+    wide += 2 * item.w + gap;
+    if (lines.at(-1)?.group !== group || wide > room) {
+      lines.push({ group, items: [] });
+      wide = 2 * item.w + gap;
+    }
+    lines.at(-1).items.push(item);
+  };
+  const at = (i) => graph.signals[i];
+  for (const group of groupByStage(graph, scene)) {
+    if (!group.members) add({ key: group.key, ...cardSize(graph, group) }, null, LOOSE_GAP);
+    else {
+      const linked = [...group.linked].sort((p, q) => at(p).x - at(q).x || at(p).y - at(q).y);
+      for (const i of [...linked, ...group.loose]) add({ key: `s${i}`, ...pillSize(graph, i) }, group, AIR);
+    }
+  }
+  return lines;
 }
 
 /** Half sizes of the card of a closed stage. */

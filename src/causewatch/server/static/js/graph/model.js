@@ -20,7 +20,6 @@ export function arrowKey(source, target) {
 export class Graph {
   /** @param plant the answer of /api/plant */
   constructor(plant) {
-    this.every = plant.every;
     this.signals = plant.signals.map((signal, index) => ({ ...signal, index }));
     this.byName = new Map(this.signals.map((signal) => [signal.name, signal.index]));
     this.stages = stagesOf(plant.stages, this.signals);

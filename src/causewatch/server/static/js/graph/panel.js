@@ -9,9 +9,11 @@ import { counted, percent } from "../format.js";
 import { linkPanel } from "./panel_link.js";
 import { signalPanel } from "./panel_signal.js";
 import { level } from "./looks.js";
-import { displayName, nameTitle } from "../names.js";
+import { nameSpan, withNames } from "../named.js";
+import { displayName } from "../names.js";
 import { likelyCauses } from "./faults.js";
-import { changeText, deviationText, evidenceText, lagText, unwellList } from "./words.js";
+import { lagText } from "../lags.js";
+import { changeText, deviationText, evidenceText, unwellList } from "./words.js";
 
 export class Panel {
   #update = () => {};
@@ -80,8 +82,8 @@ export class Panel {
   toSignal(index) {
     const signal = this.graph.signals[index];
     return h("button", {
-      type: "button", class: "graph-go", title: nameTitle(signal), onclick: () => this.act.signal(index),
-    }, displayName(signal));
+      type: "button", class: "graph-go", onclick: () => this.act.signal(index),
+    }, nameSpan(signal));
   }
 
   /** Button that goes back to the overview. */
@@ -133,7 +135,7 @@ function troubles(panel, faults, judged) {
   }
   return h("ul", { class: "graph-alarms" }, faults.alarms.slice(0, 5).map((alarm) =>
     h("li", null,
-      h("a", { href: address(`/alarm/${encodeURIComponent(alarm.id)}`) }, alarm.headline),
+      h("a", { href: address(`/alarm/${encodeURIComponent(alarm.id)}`) }, withNames(alarm.headline)),
       causesOf(panel, alarm))),
   faults.alarms.length > 5 ? h("li", { class: "soft" }, `and ${counted(faults.alarms.length - 5, "more alarm")}`) : null);
 }
@@ -150,7 +152,8 @@ function causesOf(panel, alarm) {
 }
 
 function brokenTable(panel, faults) {
-  const rows = [...faults.broken.values()].flat().sort((p, q) => (q.deviation ?? 0) - (p.deviation ?? 0));
+  const ofItself = ({ source, target }) => source === target;
+  const rows = [...faults.broken.values()].flat().sort((p, q) => ofItself(p) - ofItself(q) || (q.deviation ?? 0) - (p.deviation ?? 0));
   if (!rows.length) {
     const ill = unwellList(panel.graph, faults.unwell, displayName);
     return h("p", null, `No link is broken${ill ? `; ${ill}` : ""}.`);
@@ -160,8 +163,9 @@ function brokenTable(panel, faults) {
       type: "button", class: "graph-go",
       title: `${found.source} → ${found.target}: off by ${deviationText(found.deviation)}`,
       onclick: () => panel.act.link(found.sourceIndex, found.targetIndex),
-    }, found.source === found.target ? `${displayName(found.source)}: own past` : `${displayName(found.source)} → ${displayName(found.target)}`),
-    h("span", { class: "small soft graph-under" }, lagText(found.lag, panel.graph.every))),
+    }, found.source === found.target ? h("span", { class: "graph-pair" }, nameSpan(found.source), ": own past")
+      : h("span", { class: "graph-pair" }, nameSpan(found.source), " → ", nameSpan(found.target))),
+    h("span", { class: "small soft graph-under" }, lagText(found.lag))),
     h("td", { class: "number" }, changeText(found.normal, found.observed),
       h("span", { class: "small soft graph-under" }, deviationText(found.deviation))));
   return [

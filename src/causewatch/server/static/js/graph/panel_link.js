@@ -2,10 +2,12 @@
 
 import { h } from "../dom.js";
 import { number } from "../format.js";
+import { lagText } from "../lags.js";
+import { nameSpan } from "../named.js";
 import { displayName } from "../names.js";
 import { arrowKey } from "./model.js";
 import {
-  brokenMeaning, chanceText, deviationText, lagText, linkMeaning, strengthText, strengthWord,
+  brokenMeaning, chanceText, deviationText, linkMeaning, strengthText, strengthWord,
 } from "./words.js";
 
 /** @returns {{children, update}} */
@@ -16,7 +18,8 @@ export function linkPanel(panel, source, target) {
   const broken = faults.broken.get(arrowKey(source, target)) ?? [];
   const links = source === target ? graph.own[source] : (graph.arrows.get(arrowKey(source, target))?.links ?? []);
   const lags = [...new Set([...broken, ...links].map((one) => one.lag))];
-  const title = source === target ? `${names[0]} and its own past` : `${names[0]} → ${names[1]}`;
+  const spans = [source, target].map((index) => nameSpan(graph.signals[index]));
+  const title = source === target ? [spans[0], " and its own past"] : [spans[0], " → ", spans[1]];
   return {
     children: [
       h("div", { class: "graph-head" }, panel.heading(title), panel.back()),
@@ -43,7 +46,7 @@ function section([source, target], link, found, graph, several, past) {
   const lag = (link ?? found).lag;
   const facts = [];
   const fact = (name, value, hint) => facts.push(h("dt", null, name), h("dd", { title: hint }, value));
-  if (!several) fact("Lag", lagText(lag, graph.every));
+  if (!several) fact("Lag", lagText(lag));
   if (found) {
     fact("Coefficient, normal", number(found.normal, 3));
     fact(past ? "Coefficient, in the alarm" : "Coefficient, now", number(found.observed, 3));
@@ -56,10 +59,10 @@ function section([source, target], link, found, graph, several, past) {
     fact("p-value", chanceText(link.p), "How likely chance alone would look like this link");
   }
   return [
-    several ? h("h3", null, found ? `▲ ${lagText(lag, graph.every)}: broken` : lagText(lag, graph.every)) : null,
+    several ? h("h3", null, found ? `▲ ${lagText(lag)}: broken` : lagText(lag)) : null,
     h("dl", { class: "graph-facts" }, facts),
-    link && source !== target ? h("p", null, linkMeaning(source, target, link, graph.every)) : null,
-    source === target ? h("p", null, `${target} depends on what it was ${lagText(lag, graph.every)} before.`) : null,
+    link && source !== target ? h("p", null, linkMeaning(source, target, link)) : null,
+    source === target ? h("p", null, `${target} depends on what it was ${lagText(lag)} before.`) : null,
     found ? h("p", { class: "graph-meaning" }, source === target
       ? `Now ${target} moves from one value to the next in another way than it normally does.`
       : brokenMeaning(source, target, found)) : null,

@@ -4,9 +4,11 @@ import { address } from "../api.js";
 import { h, text } from "../dom.js";
 import { number, percent } from "../format.js";
 import { UNWELL } from "../health.js";
+import { lagList } from "../lags.js";
+import { nameSpan } from "../named.js";
 import { displayName } from "../names.js";
 import { arrowKey } from "./model.js";
-import { evidenceText, lagText, strengthText, unwellText, verdict } from "./words.js";
+import { evidenceText, strengthText, unwellText, verdict } from "./words.js";
 
 /** @returns {{children, update}} */
 export function signalPanel(panel, index) {
@@ -40,7 +42,7 @@ export function signalPanel(panel, index) {
   const links = (title, list, end) => linkList(panel, title, list, end, faults);
   return {
     children: [
-      h("div", { class: "graph-head" }, panel.heading(displayName(signal)), panel.back()),
+      h("div", { class: "graph-head" }, panel.heading(nameSpan(signal)), panel.back()),
       under ? h("p", { class: "soft graph-tag" }, under) : null,
       cause ? h("p", { class: "graph-cause" },
         `◎ ${cause.sure ? "The alarm starts here" : "The alarm may start here"} (${percent(cause.confidence)}).`) : null,
@@ -81,9 +83,7 @@ function linkList(panel, title, links, end, faults) {
     const strongest = bundle[0];
     const { source, target } = strongest;
     const broken = faults.broken.has(arrowKey(source, target));
-    const lags = bundle.map((link) => link.lag).sort((p, q) => p - q);
-    const words = lags.length > 1 ? `lags ${lags.slice(0, 3).join(", ")}${lags.length > 3 ? " …" : ""}` : lagText(lags[0], graph.every);
-    const shown = `${broken ? "▲ broken · " : ""}${words} · ${strengthText(strongest.strength)}`;
+    const shown = `${broken ? "▲ broken · " : ""}${lagList(bundle)} · ${strengthText(strongest.strength)}`;
     return h("li", { class: broken ? "graph-is-broken" : null },
       panel.toSignal(other),
       h("button", {

@@ -11,17 +11,21 @@ const PLACES = [0.5, 0.42, 0.58, 0.35, 0.65, 0.28, 0.72, 0.2, 0.8];
 /** So many labels are drawn unasked at most; the others show when their arrow is pointed at. */
 const MOST_LABELS = 6;
 
+/** What hiding any part of a name costs. */
+const HIDING = 2.5;
+
 /** A label that would hide more than this stays away until its arrow is pointed at. */
 const TOLERABLE = 3;
 
 /**
  * @param arrows the scene's arrows; `label` is {w, h} (half sizes) where one must find a place
  * @param boxes centres and half sizes by node
+ * @param titles boxes of titles, which labels must not hide
  * @returns {Map<string, {distance, straight, note}>} by arrow: how far its control point stands
  *   from the middle between both ends, whether it must be a straight line instead, and where its
  *   label goes ({x, y, w, h}; null where it has none or there is no room)
  */
-export function route(arrows, boxes) {
+export function route(arrows, boxes, titles) {
   const routes = new Map();
   const taken = new Map();
   const all = [...boxes].map(([key, box]) => ({ key, ...box }));
@@ -34,7 +38,7 @@ export function route(arrows, boxes) {
     const a = boxes.get(arrow.a);
     const b = boxes.get(arrow.b);
     const found = arrow.loop ? { distance: 0, straight: false, curve: loopOf(a) } : bent(arrow, a, b, all, taken, bounds);
-    const note = arrow.label ? freePlace(found.curve, arrow.label, all, labels, bounds) : null;
+    const note = arrow.label ? freePlace(found.curve, arrow.label, [...all, ...titles], labels, bounds) : null;
     routes.set(arrow.key, { distance: found.distance, straight: found.straight, note });
   }
   return routes;
@@ -97,7 +101,10 @@ function freePlace(curve, label, boxes, labels, { left, right }) {
       let cost = Math.abs(share - 0.5) + (Math.abs(lift) + Math.abs(sideways)) / 60;
       if (box.x - label.w < left || box.x + label.w > right) cost += 2;
       cost += (3 * course.filter((point) => inside(point, box, 0)).length) / course.length;
-      for (const other of near) cost += 14 * covered(box, other);
+      for (const other of near) {
+        const share = covered(box, other);
+        if (share > 0) cost += HIDING + 14 * share;
+      }
       for (const other of labels) cost += 60 * covered(box, other);
       if (cost < least) [best, least] = [box, cost];
     }
@@ -112,6 +119,7 @@ function shifts({ w, h }) {
   return [
     [0, 0], [0, -h - 5], [0, h + 5], [w + 5, 0], [-w - 5, 0], [0, -h - 18], [0, h + 18],
     [w + 5, -h - 5], [-w - 5, -h - 5], [w + 5, h + 5], [-w - 5, h + 5],
+    [0, -h - 30], [0, h + 30], [w / 2, -h - 18], [-w / 2, -h - 18], [w / 2, h + 18], [-w / 2, h + 18],
     [w + 30, 0], [-w - 30, 0], [w + 60, 0], [-w - 60, 0], [w / 2, 0], [-w / 2, 0],
   ];
 }

@@ -16,7 +16,7 @@ const FEW_ARROWS = 40;
 
 /**
  * @param graph a Graph
- * @param view {signal, hops, strength (null: automatic), stage, broken, open: Set of stages}
+ * @param view {signal, hops, strength (null: automatic), stage, broken, open: Set of stages, narrow: whether the place is}
  * @param faults what `readFaults` gives
  * @returns {{nodes, arrows, open, least, drawn, total, onlySome}} nodes are {key, signal} or
  *   {key, stage, members}; arrows are {key, a, b, links, strength, directed, broken, loop}, the
@@ -30,7 +30,7 @@ export function buildScene(graph, view, faults) {
   const bundles = bundle(graph, faults, shown, keyOf, open.size > 0);
   const between = bundles.filter((arrow) => !arrow.loop);
   const loose = [...shown].filter((index) => open.has(graph.stageOf(index))).length;
-  const most = open.size ? Math.max(FEW_ARROWS, Math.min(MOST_ARROWS, 2 * loose)) : MOST_ARROWS;
+  const most = open.size ? Math.max(FEW_ARROWS, Math.min(MOST_ARROWS, (view.narrow ? 1 : 2) * loose)) : MOST_ARROWS;
   // Broken arrows count as well, lest the limit move whenever an alarm comes or goes.
   const automatic = automaticStrength(between.map((arrow) => arrow.strength), most);
   const least = view.strength ?? automatic;

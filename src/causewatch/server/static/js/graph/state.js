@@ -2,6 +2,8 @@
 
 import { MANY_SIGNALS } from "./model.js";
 
+/** More signals than this and the stages are closed at first where the place is narrow. */
+const MANY_IF_NARROW = 40;
 /** Stages opened by themselves because trouble is in them, at most. */
 const MOST_OPENED = 3;
 
@@ -57,13 +59,14 @@ export function writeState(state, graph) {
   return query;
 }
 
-/** Stages open at first: all of a small plant, those in trouble of a large one. */
-export function openAtFirst(graph, faults) {
-  if (graph.signals.length <= MANY_SIGNALS || graph.stages.length < 2) return new Set(graph.stages.keys());
+/** Stages open at first: all of a small plant, those in trouble of one that is large for the place. */
+export function openAtFirst(graph, faults, narrow) {
+  const many = narrow ? MANY_IF_NARROW : MANY_SIGNALS;
+  if (graph.signals.length <= many || graph.stages.length < 2) return new Set(graph.stages.keys());
   const troubled = new Set();
   for (const index of [...faults.causes.keys(), ...faults.unwell.keys()]) troubled.add(graph.stageOf(index));
   for (const list of faults.broken.values()) {
     troubled.add(graph.stageOf(list[0].targetIndex)).add(graph.stageOf(list[0].sourceIndex));
   }
-  return new Set([...troubled].slice(0, MOST_OPENED));
+  return new Set([...troubled].slice(0, narrow ? 1 : MOST_OPENED));
 }

@@ -3,8 +3,10 @@
 import { h, replace } from "../dom.js";
 import { counted, number, percent } from "../format.js";
 import { UNWELL } from "../health.js";
+import { nameSpan } from "../named.js";
 import { displayName } from "../names.js";
-import { brokenMeaning, changeText, deviationText, evidenceText, lagText, strengthText, unwellText, verdict } from "./words.js";
+import { lagText } from "../lags.js";
+import { brokenMeaning, changeText, deviationText, evidenceText, strengthText, unwellText, verdict } from "./words.js";
 
 export class Tooltip {
   constructor(graph, context) {
@@ -49,7 +51,7 @@ export class Tooltip {
     const cause = faults.causes.get(index);
     const ill = unwell[signal.name] ?? (faults.unwell.has(index) ? { state: faults.unwell.get(index) } : null);
     return [
-      h("strong", null, displayName(signal)), displayName(signal) === signal.name ? null : h("p", null, signal.name),
+      h("strong", null, nameSpan(signal)), displayName(signal) === signal.name ? null : h("p", null, signal.name),
       h("p", null, `${verdict(evidence[index], past)}: ${evidenceText(evidence[index], past)}`),
       past ? null : h("p", null, `Value ${number(values[index])}${unit}`,
         signal.guarded ? null : `, expected ${number(expected[index])}${unit}`),
@@ -66,15 +68,15 @@ export class Tooltip {
   }
 
   #arrow(arrow) {
-    const name = (key) => (key[0] === "s" ? displayName(this.graph.signals[Number(key.slice(1))]) : this.graph.stages[Number(key.slice(1))].name);
-    const title = arrow.loop ? `${name(arrow.a)}: own past` : `${name(arrow.a)} ${arrow.directed ? "→" : "–"} ${name(arrow.b)}`;
+    const name = (key) => (key[0] === "s" ? nameSpan(this.graph.signals[Number(key.slice(1))]) : this.graph.stages[Number(key.slice(1))].name);
+    const title = arrow.loop ? [name(arrow.a), ": own past"] : [name(arrow.a), arrow.directed ? " → " : " – ", name(arrow.b)];
     if (arrow.broken) {
       const worst = arrow.broken[0];
       const several = arrow.broken.some((one) => one.source !== worst.source || one.target !== worst.target);
       return [
-        h("strong", null, `▲ ${title}`),
+        h("strong", null, "▲ ", title),
         arrow.broken.slice(0, 5).map((one) =>
-          h("p", null, several ? `${displayName(one.source)} → ${displayName(one.target)}, ` : "", `${lagText(one.lag, this.graph.every)}: ${changeText(one.normal, one.observed)}, off by ${deviationText(one.deviation)}`)),
+          h("p", null, several ? [nameSpan(one.source), " → ", nameSpan(one.target), ", "] : "", `${lagText(one.lag)}: ${changeText(one.normal, one.observed)}, off by ${deviationText(one.deviation)}`)),
         arrow.loop || several ? null : h("p", null, brokenMeaning(displayName(worst.source), displayName(worst.target), worst)),
       ];
     }
@@ -84,7 +86,7 @@ export class Tooltip {
     return [
       h("strong", null, title),
       arrow.links.slice(0, 6).map((link) =>
-        h("p", null, `${lagText(link.lag, this.graph.every)}: strength ${strengthText(link.strength)}, coefficient ${number(link.coefficient, 3)}`)),
+        h("p", null, `${lagText(link.lag)}: strength ${strengthText(link.strength)}, coefficient ${number(link.coefficient, 3)}`)),
     ];
   }
 }

@@ -1,19 +1,8 @@
 /** The sentences and short texts of the graph view. */
 
-import { counted, duration, number, percent, score } from "../format.js";
+import { counted, number, percent, score } from "../format.js";
 import { does } from "../health.js";
-
-/** "2 ticks, 20 s": a lag in ticks and in time. */
-export function lagText(lag, every) {
-  if (lag === 0) return "same tick";
-  return `${counted(lag, "tick")}, ${duration(lag * every)}`;
-}
-
-/** "1, 3" for the lags of an arrow, at most three of them. */
-export function lagList(links) {
-  const lags = [...new Set(links.map((link) => link.lag))].sort((p, q) => p - q);
-  return lags.slice(0, 3).join(", ") + (lags.length > 3 ? " …" : "");
-}
+import { lagText, laterText } from "../lags.js";
 
 /**
  * "0.82 → 0.10": the coefficient as learnt and as seen now, with the same number of decimals unless
@@ -31,10 +20,10 @@ export function changeText(normal, observed) {
 }
 
 /** The label on a broken arrow: its worst link, and how many more it stands for. */
-export function brokenLabel(broken, every) {
+export function brokenLabel(broken) {
   const worst = broken[0];
   const more = broken.length > 1 ? ` (+${broken.length - 1})` : "";
-  return `${lagText(worst.lag, every)}${more}\n${changeText(worst.normal, worst.observed)}`;
+  return `${lagText(worst.lag)}${more}\n${changeText(worst.normal, worst.observed)}`;
 }
 
 /** "2.31 × its limit": evidence of a signal in words. */
@@ -68,8 +57,8 @@ export function strengthWord(strength) {
 }
 
 /** What a healthy link says. */
-export function linkMeaning(source, target, link, every) {
-  const when = link.lag === 0 ? "in the same tick" : `${counted(link.lag, "tick")} (${duration(link.lag * every)}) later`;
+export function linkMeaning(source, target, link) {
+  const when = laterText(link.lag);
   // Where coefficient and strength disagree, the direction is not worth a sentence.
   if (!Number.isFinite(link.coefficient) || link.coefficient * link.strength <= 0) {
     return `When ${source} changes, ${target} answers ${when}.`;

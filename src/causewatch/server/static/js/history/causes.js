@@ -4,7 +4,8 @@ import { address } from "../api.js";
 import { h } from "../dom.js";
 import * as format from "../format.js";
 import { live } from "../live.js";
-import { displayName, nameTitle } from "../names.js";
+import { nameSpan, withNames } from "../named.js";
+import { displayName } from "../names.js";
 import { likely } from "./words.js";
 
 const MOST_CAUSES = 5;
@@ -12,9 +13,8 @@ const MOST_LISTED = 20;
 
 /** A link to a signal's chart. Signals that the model does not know are told as text. */
 export function signalLink(name, id = null) {
-  const title = nameTitle(name);
-  if (live.index(name) < 0) return h("span", { class: "name", title }, name);
-  return h("a", { class: "name", href: address("/signals", { alarm: id, signal: name }), title }, displayName(name));
+  if (live.index(name) < 0) return h("span", { class: "name" }, nameSpan(name));
+  return h("a", { class: "name", href: address("/signals", { alarm: id, signal: name }) }, nameSpan(name));
 }
 
 /** The section about causes and consequences; null for an alarm without any. */
@@ -41,7 +41,7 @@ export function causesSection(alarm, explanation) {
         h("tbody", null, causes.map((cause, place) => causeRow(cause, alarm, place)))),
     unwatched.length > 0
       ? h("p", null, "Not watched by the model, but known to act here: ",
-        listed(unwatched.map((one) => h("span", { class: "name", title: one.signal }, one.signal))), ".")
+        listed(unwatched.map((one) => h("span", { class: "name" }, nameSpan(one.signal)))), ".")
       : null,
     consequences.length > 0
       ? h("p", { class: "follows" }, "What follows: ",
@@ -50,7 +50,7 @@ export function causesSection(alarm, explanation) {
       : null,
     checks.length > 0
       ? [h("h3", null, "What to look at next"),
-        h("ul", { class: "checks" }, checks.map((check) => h("li", null, check.text)))]
+        h("ul", { class: "checks" }, checks.map((check) => h("li", null, withNames(check.text))))]
       : null,
   );
 }
@@ -60,7 +60,7 @@ function causeRow(cause, alarm, place) {
   fill.style.width = `${100 * Math.max(0, Math.min(1, cause.confidence ?? 0))}%`;
   return h(
     "tr", { class: place === 0 ? "first" : null },
-    h("th", { scope: "row" }, signalLink(cause.signal, alarm.id), otherName(cause.signal)),
+    h("th", { scope: "row", class: "name-cell" }, signalLink(cause.signal, alarm.id), otherName(cause.signal)),
     h("td", { class: "number keep-line" }, format.percent(cause.confidence)),
     h("td", { class: "bar-cell", "aria-hidden": "true" }, h("span", { class: `bar${place === 0 ? " bar-bad" : ""}` }, fill)),
   );
@@ -68,7 +68,7 @@ function causeRow(cause, alarm, place) {
 
 /** The name of a signal that is called by its label; null for others. */
 export function otherName(name) {
-  return displayName(name) === name ? null : h("span", { class: "soft sub-label" }, name);
+  return displayName(name) === name ? null : h("span", { class: "soft sub-label cut", title: name }, name);
 }
 
 /** Elements with commas between them. */

@@ -2,6 +2,7 @@
 
 import { h } from "../dom.js";
 import * as format from "../format.js";
+import { withNames } from "../named.js";
 
 /**
  * The log as lines `{time, what, by, text}`, oldest first.
@@ -69,8 +70,8 @@ export function eventsSection(events) {
         h("time", null, format.clockTime(line.time)),
         h("div", null,
           h("span", { class: "what" }, line.what === "comment" ? "" : line.what,
-            line.by ? (line.what === "comment" ? `${line.by} said` : ` by ${line.by}`) : ""),
-          line.text ? h("p", { class: "said-text" }, line.text) : null),
+            line.by && (line.what === "comment" ? [h("bdi", null, line.by), " said"] : [" by ", h("bdi", null, line.by)])),
+          line.text ? h("p", { class: "said-text" }, line.what === "comment" ? line.text : withNames(line.text)) : null),
       ))),
   );
 }

@@ -14,7 +14,7 @@ export function factList(alarm, now) {
   const facts = [["raised", moment(alarm.raised_at)]];
   if (onset !== null && raised !== null && onset < raised) facts.push(["began", moment(alarm.onset)]);
   facts.push(["cleared", alarm.cleared_at ? moment(alarm.cleared_at) : "not yet"]);
-  if (length !== null) facts.push([alarm.cleared_at ? "lasted" : "on for", lengthText(length)]);
+  if (length !== null) facts.push([alarm.cleared_at ? "lasted" : "on for", format.span(length)]);
   if (alarm.kind === "anomaly") facts.push(["peak score (limit 1)", format.score(live.peak(alarm))]);
   if (alarm.problem) {
     facts.push(["problem", meaning(alarm.problem)]);
@@ -26,13 +26,6 @@ export function factList(alarm, now) {
   )));
 }
 
-/** How long, in time and in ticks. */
-function lengthText(seconds) {
-  const { every, clock } = live.plant;
-  if (!every || clock === "rows") return format.span(seconds);
-  return `${format.duration(seconds)} (${format.counted(Math.round(seconds / every), "tick")})`;
-}
-
 function moment(text) {
   return h("time", { title: text }, format.clockTime(text, { date: true }));
 }
@@ -42,8 +35,9 @@ export function standing(alarm) {
   const said = [streamDetail(alarm, live.now.status)].filter(Boolean);
   if (alarm.normal) said.push("An operator said that this was normal; the like is not raised again.");
   if (alarm.acknowledged_by) {
-    said.push(`Acknowledged by ${alarm.acknowledged_by}, ${format.clockTime(alarm.acknowledged_at)}.`);
+    // What people call themselves may turn the direction of writing: not that of the sentence.
+    said.push(["Acknowledged by ", h("bdi", null, alarm.acknowledged_by), `, ${format.clockTime(alarm.acknowledged_at)}.`]);
   }
   if (alarm.shelved_until) said.push(`Shelved until ${format.clockTime(alarm.shelved_until)}.`);
-  return said.length === 0 ? null : h("p", { class: "standing" }, said.join(" "));
+  return said.length === 0 ? null : h("p", { class: "standing" }, said.map((sentence, k) => [k ? " " : null, sentence]));
 }

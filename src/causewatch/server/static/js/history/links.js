@@ -2,19 +2,13 @@
 
 import { h } from "../dom.js";
 import * as format from "../format.js";
-import { live } from "../live.js";
+import { lagText } from "../lags.js";
 import { signalLink } from "./causes.js";
 
 const MOST_LINKS = 12;
 const HEADS = [
   ["From"], ["To"], ["After"], ["Normal → observed", "number"], ["Times its limit", "number"],
 ];
-
-/** A lag in ticks and in time: "2 ticks, 20 s". */
-export function lagText(lag, every = live.plant.every, clock = live.plant.clock) {
-  const ticks = `${lag} ${lag === 1 ? "tick" : "ticks"}`;
-  return clock === "rows" || !every ? ticks : `${ticks}, ${format.duration(lag * every)}`;
-}
 
 function told(value) {
   return value === null || value === undefined ? "unknown" : format.number(value, 3);
@@ -51,8 +45,8 @@ export function linksSection(alarm, explanation) {
 function linkRow(link, alarm) {
   return h(
     "tr", { role: "row" },
-    h("td", { role: "cell" }, link.source === link.target ? "its own past" : signalLink(link.source, alarm.id)),
-    h("td", { role: "cell" }, h("span", { class: "arrow", "aria-hidden": "true" }, "→ "), signalLink(link.target, alarm.id)),
+    h("td", { role: "cell", class: "name-cell" }, link.source === link.target ? "its own past" : signalLink(link.source, alarm.id)),
+    h("td", { role: "cell", class: "name-cell" }, h("span", { class: "arrow", "aria-hidden": "true" }, "→ "), signalLink(link.target, alarm.id)),
     h("td", { role: "cell", class: "keep-line" }, lagText(link.lag)),
     h("td", { role: "cell", class: "number" }, `${told(link.normal)} → ${told(link.observed)}`),
     h("td", { role: "cell", class: "number times" }, told(link.deviation)),

@@ -4,7 +4,7 @@ import { h, replace, text } from "../dom.js";
 import * as format from "../format.js";
 import { UNWELL } from "../health.js";
 import { live } from "../live.js";
-import { nameTitle, shortName } from "../names.js";
+import { nameSpan, withNames } from "../named.js";
 import { kindWord, lengthOf, statesOf } from "./words.js";
 
 const HEADS = ["Raised", "Lasted", "Kind", "What happened", "First cause", "Peak", "State"];
@@ -67,7 +67,7 @@ function fillRow(row, alarm, now) {
   row.alarm = alarm;
   element.className = `${alarm.kind}${alarm.cleared_at ? "" : " on"}${alarm.normal ? " normal" : ""}`;
   link.setAttribute("href", `/alarm/${encodeURIComponent(alarm.id)}`);
-  text(link, alarm.headline || `Alarm ${alarm.id}`);
+  replace(link, withNames(alarm.headline || `Alarm ${alarm.id}`));
   text(cells.raised, format.clockTime(alarm.raised_at));
   replace(cells.kind, kindTag(alarm));
   replace(cells.cause, firstCause(alarm));
@@ -105,7 +105,7 @@ function firstCause(alarm) {
   if (!first) return h("span", { class: "soft" }, "–");
   const sure = first.confidence === null ? "" : format.percent(first.confidence);
   return [
-    h("span", { class: "name", title: nameTitle(first.signal) }, shortName(first.signal, 28)), " ",
+    h("span", { class: "name" }, nameSpan(first.signal)), " ",
     h("span", { class: "soft keep-line" }, alarm.abstained ? `unclear, ${sure}` : sure),
   ];
 }

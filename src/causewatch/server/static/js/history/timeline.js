@@ -10,7 +10,7 @@ import { h, replace } from "../dom.js";
 import * as format from "../format.js";
 import { navigate } from "../router.js";
 import { arrange } from "./lanes.js";
-import { svg } from "./svg.js";
+import { svg } from "../svg.js";
 import { axisMarks } from "./times.js";
 import { kindWord, lengthOf, statesOf } from "./words.js";
 
@@ -74,7 +74,7 @@ export class Timeline {
     const scale = width / Math.max(1e-9, to - from);
     const rows = arrange(alarms, from, to, now, LEAST_WIDTH / scale);
 
-    const letters = Math.floor((1.7 * this.labels.clientWidth) / LETTER); // two lines that break somewhere
+    const letters = Math.floor(this.labels.clientWidth / LETTER);
     let y = GAP / 2;
     const grid = [], names = [];
     this.bars = [];

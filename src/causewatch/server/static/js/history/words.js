@@ -41,7 +41,7 @@ export function lengthOf(alarm, now = null) {
 
 /** The states of an alarm, most important first, as `{word, tone}`; tones are classes of tags. */
 export function statesOf(alarm) {
-  const states = [alarm.cleared_at ? { word: "cleared", tone: "tag-good" } : { word: "on", tone: "tag-bad" }];
+  const states = [alarm.cleared_at ? { word: "cleared", tone: "tag-good" } : { word: "on", tone: alarm.kind === "health" ? "tag-warn" : "tag-bad" }];
   if (alarm.normal) states.push({ word: "said to be normal", tone: "" });
   if (alarm.acknowledged_by) {
     states.push({ word: `acknowledged by ${alarm.acknowledged_by}`, tone: "" });
@@ -50,17 +50,14 @@ export function statesOf(alarm) {
   return states;
 }
 
-/** No name is cut to fewer letters than this. */
-const LEAST_NAME = 10;
-
 /**
  * The row of a timeline that an alarm belongs to: a key to group by, its name, and where that may be
- * long a function `short` that fits it into a number of letters.
+ * long a function `short` that fits names in it into a line of so many letters.
  */
 export function rowOf(alarm) {
   if (alarm.kind === "health") {
     const key = JSON.stringify([alarm.problem, Object.keys(alarm.signals ?? {})]);
-    const name = (most) => `${UNWELL} ${subject(alarm, Math.max(LEAST_NAME, most - does(alarm.problem).length - 3))}`;
+    const name = (most) => `${UNWELL} ${subject(alarm, most - 2)}`;
     return { key: `health ${key}`, name: name(Infinity), short: name, kind: "health" };
   }
   const first = alarm.causes?.[0];

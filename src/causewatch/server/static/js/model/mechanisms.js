@@ -5,7 +5,7 @@ import * as format from "../format.js";
 import { live } from "../live.js";
 import { navigate } from "../router.js";
 import { listed, otherName, signalLink } from "../history/causes.js";
-import { lagText } from "../history/links.js";
+import { lagText } from "../lags.js";
 import { filteredTable } from "./filtered.js";
 
 const SHOWN = 4;
@@ -21,7 +21,7 @@ export function mount(panel, model, params) {
   });
   replace(
     panel,
-    h("p", null, "A signal is expected to be a weighted sum of its causes some ticks earlier. The share"
+    h("p", null, "A signal is expected to be a weighted sum of its causes some time earlier. The share"
       + " explained is how much of its movement that accounts for; the spread is what remains."),
     filteredTable({
       caption: "Mechanisms", what: "signal", look: "card-rows", rows, query: params.get("search") ?? "",

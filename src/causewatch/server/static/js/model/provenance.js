@@ -2,6 +2,7 @@
 
 import { h, replace } from "../dom.js";
 import * as format from "../format.js";
+import { lagText } from "../lags.js";
 import { live } from "../live.js";
 import { plain, ticksText, valueTable } from "./values.js";
 
@@ -18,7 +19,7 @@ const ASKED = {
   fdr: ["Corrected for many tests", plain],
   keep_start_up: ["Start-up learnt as well", plain],
   every: ["One tick every", chosen(lasting)],
-  max_lag: ["Longest lag", chosen(ticksText)],
+  max_lag: ["Longest lag", chosen(lagText)],
   false_alarm_every: ["One false alarm in", (value) => (value === null ? null : lasting(value))],
   seed: ["Seed of random numbers", plain],
 };
@@ -26,7 +27,7 @@ const ASKED = {
 /** How rows become ticks; see `valueTable`. */
 const TAKEN = {
   every: ["One tick every", lasting],
-  max_lag: ["Longest lag", ticksText],
+  max_lag: ["Longest lag", lagText],
   hold: ["Last value fills gaps of up to", (ticks) => (ticks ? ticksText(ticks) : null)],
   step: ["Rows of a tick", (step) => (step === null ? "averaged" : `one in ${step} is taken as it is`)],
   reason: ["Chosen because", plain],

@@ -7,6 +7,7 @@ import { live } from "../live.js";
 import { listed, signalLink } from "../history/causes.js";
 import { lengthOf, likely } from "../history/words.js";
 import { kindTag } from "../history/table.js";
+import { withNames } from "../named.js";
 import { differences } from "./replay_settings.js";
 
 /** Columns of the table of alarms: name and class. */
@@ -91,7 +92,7 @@ function alarmTable(alarms, clock) {
         ([name, look]) => h("th", { scope: "col", role: "columnheader", class: look }, name),
       ))),
       h("tbody", { role: "rowgroup" }, ordered.map((alarm) => {
-        const cells = [moment(alarm.raised_at, clock), lasted(alarm), kindTag(alarm), alarm.headline, causes(alarm), format.score(alarm.peak_score)];
+        const cells = [moment(alarm.raised_at, clock), lasted(alarm), kindTag(alarm), withNames(alarm.headline), causes(alarm), format.score(alarm.peak_score)];
         return h("tr", { role: "row" }, cells.map((cell, k) => h(
           "td", { role: "cell", class: COLUMNS[k][1], "data-label": COLUMNS[k][0] }, cell,
         )));

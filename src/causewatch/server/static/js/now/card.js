@@ -5,16 +5,17 @@ import { add, h, replace, text } from "../dom.js";
 import { clockTime, counted, number, percent, score, span } from "../format.js";
 import { inShort, ofRows, streamDetail, unwellWords } from "../health.js";
 import { lengthOf, likely } from "../history/words.js";
+import { lagText } from "../lags.js";
 import { live } from "../live.js";
-import { displayName, nameTitle, shortName } from "../names.js";
+import { nameSpan, withNames } from "../named.js";
+import { displayName, nameTitle } from "../names.js";
 
 const MOST_CAUSES = 4;
 const MOST_LINKS = 4;
 const MOST_SIGNALS = 10;
 const MOST_COMMENTS = 3;
-/** Letters that fit into half a card, beside a bar, and into a whole one. */
+/** Letters that fit into half a card, beside a bar. */
 const HALF = 13;
-const WHOLE = 44;
 
 /** A card; `update(alarm)` shows the alarm as it is now, `age()` how long it has been on and its peak. */
 export function alarmCard(alarm) {
@@ -46,7 +47,7 @@ export function alarmCard(alarm) {
     element.classList.toggle("card-seen", Boolean(latest.acknowledged_by));
     keepFocus(element, () => {
       replace(head, tags(latest), peak, since);
-      replace(headline, h("a", { href: page(latest) }, latest.headline || "An alarm without a description."));
+      replace(headline, h("a", { href: page(latest) }, withNames(latest.headline || "An alarm without a description.")));
       body.classList.toggle("card-long", long(latest));
       replace(body, causes(latest), broken(latest), concerned(latest), comments(latest), links(latest));
       age();
@@ -77,14 +78,8 @@ export function tags(alarm) {
   ];
 }
 
-/** Lag as ticks and time: "2 ticks, 20 s". */
-export function lagWords(lag) {
-  return lag ? `${counted(lag, "tick")}, ${span(lag * live.plant.every)}` : "same tick";
-}
-
 function signalLink(alarm, name, ...more) {
-  return h("a", { href: address("/signals", { alarm: alarm.id, signal: [name, ...more] }), title: nameTitle(name), class: "cut" },
-    shortName(name, long(alarm) ? WHOLE : HALF));
+  return h("a", { href: address("/signals", { alarm: alarm.id, signal: [name, ...more] }) }, nameSpan(name));
 }
 
 /** Whether causes and links stand below each other, each in the whole width of the card. */
@@ -124,7 +119,7 @@ function broken(alarm) {
       h("span", { class: "broken-names" },
         ofItself(link) ? [signalLink(alarm, link.source), h("span", null, "own past")]
           : [signalLink(alarm, link.source, link.target), h("span", { class: "arrow" }, "→"), signalLink(alarm, link.target, link.source)]),
-      h("span", { class: "soft broken-lag" }, lagWords(link.lag)),
+      h("span", { class: "soft broken-lag" }, lagText(link.lag)),
       h("span", { class: "broken-change", title: `Coefficient: normal → observed; ${number(link.deviation, 3)} times the change that counts as broken` },
         h("span", { class: "visually-hidden" }, "coefficient "), `${number(link.normal, 3)} → ${number(link.observed, 3)}`)))),
     more(alarm, alarm.broken_links.length - shown.length, "link"));
@@ -138,7 +133,7 @@ function concerned(alarm) {
     h("h4", null, "Signals concerned"),
     h("ul", { class: "chips" }, shown.map((name) => h("li", null,
       h("a", { class: "tag", href: address("/signals", { alarm: alarm.id, signal: name }), title: `${nameTitle(name)}: its largest evidence so far; the limit is 1` },
-        h("span", { class: "cut" }, shortName(name, WHOLE)), alarm.signals[name] !== null && h("span", { class: "soft", "data-peak": name }))))),
+        nameSpan(name), alarm.signals[name] !== null && h("span", { class: "soft", "data-peak": name }))))),
     more(alarm, names.length - shown.length, "signal"));
 }
 
@@ -148,7 +143,7 @@ function comments(alarm) {
   return h("section", { class: "card-part card-wide" },
     h("h4", null, "Comments"),
     h("ul", { class: "comments" }, shown.map(({ by, time, text: words }) => h("li", null,
-      h("span", { class: "comment-by" }, by), " ", h("span", { class: "soft small" }, clockTime(time)), h("p", null, words)))),
+      h("bdi", { class: "comment-by" }, by), " ", h("span", { class: "soft small" }, clockTime(time)), h("p", { dir: "auto" }, words)))),
     more(alarm, alarm.comments.length - shown.length, "earlier comment"));
 }
 
@@ -186,7 +181,7 @@ export function alarmLines(alarms) {
       h("span", { class: "line-when" }, clockTime(alarm.raised_at)),
       h("a", { href: page(alarm), class: "line-words" },
         h("span", { class: "line-sign", "aria-hidden": "true" }, alarm.kind === "anomaly" ? "▲" : "◆"),
-        h("span", { class: "visually-hidden" }, alarm.kind === "anomaly" ? "Anomaly: " : `${unwellWords(alarm.problem)}: `), alarm.headline),
+        h("span", { class: "visually-hidden" }, alarm.kind === "anomaly" ? "Anomaly: " : `${unwellWords(alarm.problem)}: `), withNames(alarm.headline)),
       h("span", { class: "line-long soft" }, length === null ? "" : span(length)));
   }));
   return list;

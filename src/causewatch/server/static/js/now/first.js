@@ -2,14 +2,13 @@
 import { inShort } from "../health.js";
 import { live } from "../live.js";
 
-/** Unwell ones that may come before the causes; more of them are a matter of the feed, not of a signal. */
+/** Unwell ones that are added to the causes; more of them are a matter of the feed, not of a signal. */
 const MOST_UNWELL = 2;
 
 /**
- * Signals to look at, most urgent first, each once.
- *
- * What is drawn from a sensor that stands still is not to be trusted, so a sensor that is unwell
- * comes before the causes if an anomaly concerns it or starts right beside it.
+ * Signals to look at, most urgent first, each once: the causes that the alarms name, in their order,
+ * then sensors that are unwell if an anomaly concerns them or starts right beside them, since what
+ * is drawn from those is not to be trusted.
  *
  * @param {object[]} alarms  Those that are on, anomalies first.
  * @returns {{alarm: object, signal: string, confidence: number|null, state: string}[]}  `state`: how
@@ -23,12 +22,10 @@ export function lookFirst(alarms) {
     .flatMap((alarm) => near(alarm).filter(state).map((signal) => ({ alarm, signal, confidence: null })));
   const found = new Map();
   const put = (one) => {
-    const before = found.get(one.signal);
-    if (before) before.confidence ??= one.confidence;
-    else found.set(one.signal, { ...one, state: state(one.signal) });
+    if (!found.has(one.signal)) found.set(one.signal, { ...one, state: state(one.signal) });
   };
-  for (const one of beside) if (found.size < MOST_UNWELL) put(one);
   for (const one of causes) put(one);
+  for (const one of beside.slice(0, MOST_UNWELL)) put(one);
   return [...found.values()];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The health of every signal: a tile each, grouped by stage, made for hundreds of them. A tile is
- * touched only when what it shows has changed.
+ * How every signal is: a tile each with its value, its course and its evidence, grouped by stage,
+ * made for hundreds of them. A tile is touched only when what it shows has changed.
  */
 import { address } from "../api.js";
 import { h, text } from "../dom.js";
@@ -8,6 +8,8 @@ import { counted, number, score } from "../format.js";
 import { inShort, STREAM, UNWELL } from "../health.js";
 import { live } from "../live.js";
 import { displayName, fittingName, nameTitle } from "../names.js";
+import { svg } from "../svg.js";
+import { ROOM, Sparklines } from "./sparklines.js";
 
 /** The bar of a tile ends here; its limit (1) is marked. */
 const BAR_END = 1.5;
@@ -15,15 +17,16 @@ const BAR_END = 1.5;
 const VISIBLE = 0.02;
 /** From so many signals on, tiles are smaller. */
 const MANY = 100;
-/** Letters that fit into a tile beside its evidence; where names are longer, tiles are wider. */
-const LETTERS = 7;
+/** Milliseconds between two drawings of the courses. */
+const REDRAW_LINES = 1000;
+/** A course that strays less than these spreads of what was expected does not fill its height. */
+const LEAST_SPREADS = 6;
 /** The longest that stands beside a name, by the state of its signal. */
 const BESIDE = { above: "▲\u200a1.04", unknown: "–" };
 
 /** The panel of all signals; `update()` shows what holds now. */
 export function signalTiles() {
   const { plant } = live;
-  const wide = plant.signals.some((signal) => displayName(signal).length > LETTERS);
   const tiles = plant.signals.map((signal) => new Tile(signal));
   const groups = grouped(plant).map(({ name, members }) => {
     const note = h("span", { class: "stage-note" });
@@ -37,7 +40,7 @@ export function signalTiles() {
     element.classList.toggle("tiles-few", few.checked);
     update();
   } });
-  const element = h("section", { class: `panel tiles-panel${tiles.length > MANY ? " tiles-many" : ""}${wide ? " tiles-wide" : ""}`, "aria-labelledby": "tiles-title" },
+  const element = h("section", { class: `panel tiles-panel${tiles.length > MANY ? " tiles-many" : ""}`, "aria-labelledby": "tiles-title" },
     h("div", { class: "row spread" },
       h("h2", { id: "tiles-title" }, "Signals"),
       h("label", { class: "small" }, few, "Only those that stand out")),
@@ -50,10 +53,18 @@ export function signalTiles() {
   });
   observer.observe(element);
 
+  let drawn = -Infinity;
+  const lines = new Sparklines(() => draw());
+  const draw = () => {
+    drawn = performance.now();
+    tiles.forEach((tile, k) => tile.draw(lines, k));
+  };
+
   const update = () => {
-    const { evidence, status } = live.now;
+    const { evidence, status, values } = live.now;
     const unwell = status?.unwell ?? {};
-    const states = plant.signals.map((signal, k) => tiles[k].show(evidence[k] ?? null, unwell[signal.name]));
+    const states = plant.signals.map((signal, k) => tiles[k].show(evidence[k] ?? null, unwell[signal.name], values[k] ?? null));
+    if (performance.now() - drawn >= REDRAW_LINES) draw();
     const sum = (which, members = states.keys()) => [...members].filter((k) => states[k][which]).length;
     for (const { members, note, element: stage } of groups) {
       const over = sum("above", members);
@@ -72,7 +83,11 @@ export function signalTiles() {
       unknown && `– ${counted(unknown, "signal")} that cannot be judged now`].filter(Boolean);
     text(summary, `${parts.length ? `${parts.join(", ")}${both ? `; ${counted(both, "is", "are")} both` : ""}.` : `All ${tiles.length} are within their limits and well.`}${stream ? ` ${stream.detail}` : ""}`);
   };
-  return { element, update, destroy: () => observer.disconnect() };
+  const destroy = () => {
+    observer.disconnect();
+    lines.destroy();
+  };
+  return { element, update, destroy };
 }
 
 /** Tell all tiles how much room a name has, by one that is in sight. */
@@ -108,20 +123,28 @@ class Tile {
 
   constructor(signal) {
     this.signal = signal;
-    this.name = h("span", { class: "tile-name" }, displayName(signal));
+    // The name may be cut, and signs read badly: who listens is told the whole, in words.
+    this.name = h("span", { class: "tile-name", "aria-hidden": "true" }, displayName(signal));
+    this.word = h("span", { class: "tile-word", "aria-hidden": "true" });
+    this.said = h("span", { class: "visually-hidden" });
+    this.value = h("span", { class: "tile-value" });
+    this.line = svg("path", { "vector-effect": "non-scaling-stroke" });
     this.fill = h("span", { class: "tile-fill" });
-    this.word = h("span", { class: "tile-word" });
     this.ill = h("span", { class: "tile-ill" });
     this.link = h("a", { class: "tile", href: address("/signals", { signal: signal.name }) },
-      this.name, this.word, this.ill,
-      h("span", { class: "tile-bar", "aria-hidden": "true" }, this.fill));
+      h("span", { class: "visually-hidden" }, `${nameTitle(signal)} `), this.name, this.word, this.said,
+      h("span", { class: "tile-now" }, this.value, signal.unit && h("span", { class: "tile-unit" }, ` ${signal.unit}`),
+        svg("svg", { class: "tile-line", viewBox: `0 0 ${ROOM.width} ${ROOM.height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, this.line)),
+      this.ill, h("span", { class: "tile-bar", "aria-hidden": "true" }, this.fill));
+    const { guarded, low, high, spread } = signal;
+    this.least = guarded ? high - low : LEAST_SPREADS * (spread ?? 0);
     // Titles change with every tick; they are written when somebody is about to read one.
     for (const event of ["pointerenter", "focus"]) this.link.addEventListener(event, () => this.#entitle());
     this.element = h("li", null, this.link);
   }
 
-  /** Show evidence and health; gives what holds: above (the limit), unwell, both, unknown. */
-  show(evidence, health) {
+  /** Show evidence, health and value; gives what holds: above (the limit), unwell, both, unknown. */
+  show(evidence, health, value) {
     this.#evidence = evidence;
     this.#health = health && health.state !== "ok" ? health : null;
     const unwell = this.#health !== null;
@@ -136,6 +159,8 @@ class Tile {
       this.#nameIt();
     }
     text(this.word, above ? `▲\u200a${short(evidence)}` : unknown ? "–" : "");
+    text(this.said, above ? ` is above its limit, ${short(evidence)} times it; ` : unknown ? " cannot be judged now; " : "");
+    text(this.value, number(value));
     text(this.ill, unwell ? `${UNWELL}\u200a${inShort(this.#health.state)}` : "");
     const share = evidence === null ? 0 : Math.min(1, Math.max(0, evidence / BAR_END));
     if (!(Math.abs(share - this.#shown) < VISIBLE)) {
@@ -143,6 +168,11 @@ class Tile {
       this.fill.style.transform = `scaleX(${share.toFixed(3)})`;
     }
     return { above, unwell, both: above && unwell, unknown };
+  }
+
+  /** Draw its course, number `k` of all. */
+  draw(lines, k) {
+    this.line.setAttribute("d", lines.path(k, this.least));
   }
 
   /** Take the room there is: {room, beside: what a state takes of it, width: measures a text}. */
@@ -179,5 +209,6 @@ function short(evidence) {
 function legend() {
   return h("p", { class: "tiles-legend small soft" },
     h("span", null, h("span", { class: "tile-bar legend-bar", "aria-hidden": "true" }, h("span", { class: "tile-fill" })), "evidence, with the limit marked"),
+    h("span", null, "line: its course in the time of the score"),
     h("span", null, "▲ above the limit"), h("span", null, `${UNWELL} unwell (no value, stands still …)`), h("span", null, "– cannot be judged now"));
 }

@@ -1,14 +1,13 @@
 /** The verdict: one line that can be read from across the room, and a sentence below it. */
 import { address } from "../api.js";
 import { h, replace, text } from "../dom.js";
-import { count, counted, percent, score, span, time } from "../format.js";
+import { counted, percent, score, span, time } from "../format.js";
 import { does, ofRows, STREAM } from "../health.js";
 import { live } from "../live.js";
-import { nameTitle, shortName } from "../names.js";
+import { nameSpan } from "../named.js";
 import { highest, lookFirst } from "./first.js";
 
 const MOST_STARTS = 4;
-const MOST_LETTERS = 48;
 const SIGNS = { good: "✓", warn: "◆", bad: "▲", none: "…" };
 
 /** After so long without a connection (ms) the verdict is withdrawn: old news must not look new. */
@@ -48,7 +47,8 @@ function judgeState(earlier) {
       ...rows.map((alarm) => `rows ${does(alarm.problem)}`)];
     return {
       level: anomalies ? "bad" : "warn",
-      words: loud.length === 1 ? "1 alarm is on" : `${count(loud.length)} alarms are on`,
+      // Amber and red are told apart by words as well.
+      words: counted(loud.length, `${anomalies ? "" : "health "}alarm is on`, `${anomalies ? "" : "health "}alarms are on`),
       more: feed || `${sentence(parts.filter(Boolean).join(", "))}${aside}`,
       start: lookFirst(loud),
     };
@@ -65,7 +65,7 @@ function judgeState(earlier) {
   if (live.resumed) return { level: "none", words: "Waiting for rows", more: `${resumedWords()}${aside}` };
   if (now === null) {
     const { max_lag: lag, every } = live.plant;
-    return { level: "none", words: "Warming up", more: `There are too few ticks in a row to judge; it takes at least ${counted(lag + 1, "tick")} (${span((lag + 1) * every)}).` };
+    return { level: "none", words: "Warming up", more: `There are too few ticks in a row to judge; it takes at least ${span((lag + 1) * every)}.` };
   }
   if (now > 1) {
     const why = shelved ? `; ${counted(shelved, "alarm that is on is", "alarms that are on are")} shelved.`
@@ -159,7 +159,7 @@ export function verdictPanel() {
 }
 
 function named(signal, params) {
-  return h("a", { href: address("/signals", params), title: nameTitle(signal) }, shortName(signal, MOST_LETTERS));
+  return h("a", { href: address("/signals", params) }, nameSpan(signal));
 }
 
 /** " (stands still, 46 %)"; no line ends within it. */

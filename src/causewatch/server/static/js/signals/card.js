@@ -6,7 +6,8 @@ import { evidenceWords } from "../chart/signal.js";
 import { h, text } from "../dom.js";
 import { number, percent } from "../format.js";
 import { live } from "../live.js";
-import { displayName, nameTitle, shortName } from "../names.js";
+import { nameSpan } from "../named.js";
+import { displayName, nameTitle } from "../names.js";
 import { health, linkWords, relatives } from "./words.js";
 
 export class SignalCard {
@@ -31,7 +32,7 @@ export class SignalCard {
     const place = h("div", { class: "signal-chart" });
     this.root = h("article", { class: "panel signal-card", "aria-label": shown },
       h("header", { class: "signal-head" },
-        h("h2", { class: "cut", title: nameTitle(name) }, shown),
+        h("h2", null, nameSpan(name)),
         other ? h("span", { class: "soft cut", title: other }, other) : null,
         this.health,
         h("span", { class: "signal-tools" },
@@ -66,7 +67,7 @@ export class SignalCard {
         if (!this.adders.has(name)) this.adders.set(name, []);
         this.adders.get(name).push(add);
         return h("li", null, add,
-          h("a", { href: address("/signals", { signal: name }), class: "cut", title: `Go to ${nameTitle(name)}` }, shortName(name, 21)),
+          h("a", { href: address("/signals", { signal: name }), title: `Go to ${nameTitle(name)}` }, nameSpan(name)),
           h("span", { class: "soft kin-link", title: linkWords(links, true) }, linkWords(links)));
       })));
   }

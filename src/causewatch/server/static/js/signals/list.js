@@ -3,7 +3,8 @@
 import { debounce, h, text, throttle } from "../dom.js";
 import { counted, number } from "../format.js";
 import { live } from "../live.js";
-import { displayName, nameTitle, shortName } from "../names.js";
+import { nameSpan } from "../named.js";
+import { displayName } from "../names.js";
 import { navigate } from "../router.js";
 import { address } from "../api.js";
 import { evidenceWords } from "../chart/signal.js";
@@ -118,7 +119,7 @@ class Row {
     this.element = h("tr", { role: "row" },
       h("td", { role: "cell", class: "col-box" }, this.box),
       h("th", { scope: "row", role: "rowheader", class: "col-name" },
-        h("a", { href: address("/signals", { signal: name }), title: nameTitle(name) }, shortName(signal, 44)),
+        h("a", { href: address("/signals", { signal: name }) }, nameSpan(signal)),
         shown === name ? null : h("span", { class: "soft cut", title: name }, name)),
       this.value, h("td", { role: "cell", class: "soft col-unit", title: unit }, unit ?? ""), this.expected, this.evidence,
       h("td", { role: "cell", class: "col-health" }, this.health));
@@ -129,7 +130,7 @@ class Row {
     const own = evidence?.[this.index] ?? null;
     const { word, kind, detail } = health(this.name);
     text(this.value, number(values?.[this.index] ?? null));
-    if (!this.allowed) text(this.expected, number(expected?.[this.index] ?? null));
+    if (!this.allowed) text(this.expected, number(expected?.[this.index] ?? null, 3));
     text(this.evidence, evidenceWords(own));
     if (text(this.health, word).title !== detail) this.health.title = detail;
     const look = kind ? `tag tag-${kind}` : "tag";

@@ -1,7 +1,8 @@
 /** Words about signals and links, as the list and the charts use them. */
 
-import { counted, number, span } from "../format.js";
+import { number, span } from "../format.js";
 import { inShort, meaning } from "../health.js";
+import { lagText, laterText } from "../lags.js";
 import { live } from "../live.js";
 
 /** How many signals can be shown together. */
@@ -37,11 +38,6 @@ export function health(name) {
   return { word: "ok", kind: "good", detail: "As the model expects it." };
 }
 
-/** A lag for people: "2 ticks, 20 s". */
-export function lagWords(lag) {
-  return lag === 0 ? "0 ticks" : `${counted(lag, "tick")}, ${span(lag * live.plant.every)}`;
-}
-
 /**
  * Signals with links to (parents) or from (children) the signal at `index`, strongest first:
  * [{name, links: [{lag, strength, coefficient}]}]. Its links to itself are left out.
@@ -64,11 +60,10 @@ export function relatives(index) {
   return { parents: sorted(parents), children: sorted(children) };
 }
 
-/** The links of one relative in one line: "20 s: 0.82"; in full "after 2 ticks, 20 s: coefficient 0.82". */
+/** The links of one relative in one line: "20 s: 0.82"; in full "20 s later: coefficient 0.82". */
 export function linkWords(links, full = false) {
   return links.map(({ lag, coefficient }) => {
     const size = number(coefficient, 3);
-    if (full) return `after ${lagWords(lag)}: coefficient ${size}`;
-    return `${lag === 0 ? "at once" : span(lag * live.plant.every)}: ${size}`;
+    return full ? `${laterText(lag)}: coefficient ${size}` : `${lagText(lag)}: ${size}`;
   }).join(full ? "; " : " · ");
 }

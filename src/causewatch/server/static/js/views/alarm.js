@@ -13,6 +13,7 @@ import { factList, standing } from "../history/facts.js";
 import { linksSection } from "../history/links.js";
 import { after, before } from "../history/neighbours.js";
 import { kindTag, stateTags } from "../history/table.js";
+import { withNames } from "../named.js";
 import { setTitle } from "../title.js";
 
 function mount(root, params, path) {
@@ -84,8 +85,8 @@ function mount(root, params, path) {
     const { alarm, explanation } = data;
     const t = live.now?.t ?? null;
     replace(tags, kindTag(alarm), stateTags(alarm));
-    const sentence = explanation?.headline || alarm.headline || `Alarm ${alarm.id}`;
-    if (headline.textContent !== sentence) headline.textContent = sentence;
+    const sentence = alarm.headline || `Alarm ${alarm.id}`;
+    if (headline.textContent !== sentence) replace(headline, withNames(sentence));
     setTitle(sentence);
     replace(facts, factList(alarm, t));
     replace(stands, standing(alarm));

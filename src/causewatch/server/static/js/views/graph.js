@@ -12,6 +12,7 @@ import { clockTime, counted } from "../format.js";
 import { GraphCanvas } from "../graph/canvas.js";
 import { downloads, filters, keys, legend, viewButtons } from "../graph/controls.js";
 import { readFaults, signature } from "../graph/faults.js";
+import { isNarrow } from "../graph/layout.js";
 import { lookOf, sameLook } from "../graph/looks.js";
 import { Graph } from "../graph/model.js";
 import { Panel } from "../graph/panel.js";
@@ -20,6 +21,7 @@ import { openAtFirst, readState, writeState } from "../graph/state.js";
 import { Tooltip } from "../graph/tooltip.js";
 import { arrowsText, unwellList } from "../graph/words.js";
 import { live } from "../live.js";
+import { withNames } from "../named.js";
 import { displayName } from "../names.js";
 import { navigate } from "../router.js";
 
@@ -121,7 +123,7 @@ class GraphView {
   apply() {
     const { state, graph } = this;
     this.tip.hide();
-    this.scene = buildScene(graph, { ...state, open: this.#open() }, this.faults);
+    this.scene = buildScene(graph, { ...state, open: this.#open(), narrow: this.#narrow() }, this.faults);
     this.looks = this.#looksNow();
     const focus = this.#focus();
     this.canvas.show(this.scene, this.looks, focus);
@@ -132,8 +134,12 @@ class GraphView {
     this.#say();
   }
 
+  #narrow() {
+    return isNarrow(this.picture.clientWidth);
+  }
+
   #open() {
-    this.first ??= openAtFirst(this.graph, this.faults);
+    this.first ??= openAtFirst(this.graph, this.faults, this.#narrow());
     return this.state.open ?? this.first;
   }
 
@@ -273,7 +279,7 @@ class GraphView {
     else if (alarm) {
       replace(this.note, h("p", null,
         h("strong", null, `Alarm of ${clockTime(alarm.raised_at)}${alarm.cleared_at ? " (over)" : ""}: `),
-        h("a", { href: address(`/alarm/${encodeURIComponent(alarm.id)}`) }, alarm.headline)), leave);
+        h("a", { href: address(`/alarm/${encodeURIComponent(alarm.id)}`) }, withNames(alarm.headline))), leave);
     } else replace(this.note, state.alarm ? h("p", { class: "soft" }, "Loading the alarm …") : null);
     this.note.hidden = !this.note.firstChild;
   }

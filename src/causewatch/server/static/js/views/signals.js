@@ -8,7 +8,8 @@ import { address, get } from "../api.js";
 import { h, replace, text } from "../dom.js";
 import { clockTime } from "../format.js";
 import { live } from "../live.js";
-import { displayName, nameTitle, shortName } from "../names.js";
+import { nameSpan, withNames } from "../named.js";
+import { displayName, nameTitle } from "../names.js";
 import { courseAsker, firstOf, signalsOf, spanOf } from "../signals/course.js";
 import { Desk } from "../signals/desk.js";
 import { signalList } from "../signals/list.js";
@@ -86,7 +87,7 @@ function alarmCharts(root, params) {
     const asked = params.getAll("signal").filter((name) => live.index(name) >= 0);
     const facts = h("p", { class: "soft" });
     const chips = new Map(names.map((name) => [name, chip(name)]));
-    text(heading, alarm.headline);
+    replace(heading, withNames(alarm.headline));
     text(facts, factsOf(alarm));
     replace(place, h("div", { class: "alarm-facts" }, facts,
       h("a", { href: `/alarm/${encodeURIComponent(id)}` }, "The alarm"),
@@ -108,7 +109,7 @@ function alarmCharts(root, params) {
     });
     live.addEventListener("alarm", ({ detail }) => {
       if (detail.id !== id) return;
-      text(heading, detail.headline);
+      replace(heading, withNames(detail.headline));
       text(facts, factsOf(detail));
     }, { signal: stop.signal });
   }
@@ -117,7 +118,7 @@ function alarmCharts(root, params) {
     return h("button", {
       type: "button", "aria-pressed": "false", title: `Show or hide ${nameTitle(name)}`,
       onclick: () => (desk.names.includes(name) ? desk.remove(name) : desk.tryAdd(name)),
-    }, h("span", { class: "cut" }, shortName(name, 28)));
+    }, nameSpan(name));
   }
 }
 
