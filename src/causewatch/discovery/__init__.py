@@ -20,6 +20,7 @@ from causewatch.discovery.moments import LaggedMoments
 from causewatch.discovery.nonlinear import ConditionalMutualInformation
 from causewatch.discovery.oracle import OracleTest
 from causewatch.discovery.pcmci import DiscoveryResult, pcmci, run_pcmci
+from causewatch.discovery.pcmciplus import PlusResult, pcmciplus, run_pcmciplus
 
 __all__ = [
     "TESTS",
@@ -37,9 +38,12 @@ __all__ = [
     "OracleTest",
     "PartialCorrelation",
     "Pcmci",
+    "PlusResult",
     "TestName",
     "load_knowledge",
     "normal_scores",
     "pcmci",
+    "pcmciplus",
     "run_pcmci",
+    "run_pcmciplus",
 ]
