@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from causewatch.discovery.independence import BulkTest, PartialCorrelation
-from causewatch.discovery.momentary import MOST_TESTS, MomentaryConditions, given_uneven_sets
+from causewatch.discovery.momentary import (
+    MOST_TESTS,
+    NONE,
+    MomentaryConditions,
+    given_uneven_sets,
+)
 from causewatch.discovery.moments import LaggedMoments
 from causewatch.discovery.orientation import FORWARD, Triples, oriented, unshielded
 from causewatch.discovery.pcmci import (
@@ -177,7 +182,7 @@ def _first_stage(test: BulkTest, alpha: float) -> tuple[list[Ints], Floats, Floa
         sets = np.concatenate([these for these in rows if these.shape[1] == width])
         lag, source = np.divmod(sets[:, -2], number)
         index = source, sets[:, -1], lag
-        value[index], p_value[index] = given_uneven_sets(test, sets)
+        value[index], p_value[index] = test.given_sets(NONE, sets)
     return parents, value, p_value
 
 
@@ -277,12 +282,11 @@ def _skeleton(ask: Ask, parents: Sequence[Ints], weakest: _Weakest, alpha: float
 
 def _neighbours(linked: Bools, smallest: Floats) -> list[list[int]]:
     """For each signal those it is linked with in the same tick, strongest first."""
-    near = []
-    for target in range(len(linked)):
-        nodes = np.flatnonzero(linked[:, target, 0])
-        strength = np.round(smallest[nodes, target], TIE_DECIMALS)
-        near.append(nodes[np.argsort(-strength, kind="stable")].tolist())
-    return near
+    within = linked[:, :, 0]
+    strength = np.where(within, np.round(smallest, TIE_DECIMALS), -np.inf)
+    ordered = np.argsort(-strength, axis=0, kind="stable")
+    counts = within.sum(axis=0).tolist()
+    return [nodes[:count].tolist() for nodes, count in zip(ordered.T, counts, strict=True)]
 
 
 def _test_given(
