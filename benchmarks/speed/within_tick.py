@@ -1,6 +1,6 @@
 """How long PCMCI+ takes, next to tigramite in the same run.
 
-Usage: ``python -m benchmarks.speed.within_tick [--quick]``. A full run takes about four minutes
+Usage: ``python -m benchmarks.speed.within_tick [--quick]``. A full run takes a minute or two
 and writes its table to ``docs/benchmarks.md``.
 """
 

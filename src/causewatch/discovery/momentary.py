@@ -14,6 +14,8 @@ __all__ = ["MomentaryConditions", "given_uneven_sets", "in_sizes", "packed"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 NONE = np.empty(0, dtype=np.intp)
+FEW_NUMBERS = 1 << 17
+"""Numbers gathered for one call rather than for several."""
 MOST_TESTS = 1 << 14
 """Tests written down at a time."""
 
@@ -60,7 +62,8 @@ def given_uneven_sets(test: BulkTest, sets: Ints) -> tuple[Floats, Floats]:
     value, p_value = np.empty(len(sets)), np.empty(len(sets))
     for start in range(0, len(sets), MOST_TESTS):
         part = np.arange(start, min(start + MOST_TESTS, len(sets)))
-        for rows in in_sizes(sets, part):
+        few = len(part) * sets.shape[1] ** 2 < FEW_NUMBERS
+        for rows in [part] if few else in_sizes(sets, part):
             value[rows], p_value[rows] = test.given_sets(NONE, packed(sets[rows]))
     return value, p_value
 

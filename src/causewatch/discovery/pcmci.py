@@ -19,7 +19,7 @@ from causewatch.discovery.independence import (
     PartialCorrelation,
 )
 from causewatch.discovery.knowledge import Constraints
-from causewatch.discovery.momentary import MomentaryConditions, in_sizes, packed
+from causewatch.discovery.momentary import FEW_NUMBERS, MomentaryConditions, in_sizes, packed
 from causewatch.discovery.moments import LaggedMoments
 from causewatch.errors import SettingError
 from causewatch.graph import CausalGraph, Link, Strength
@@ -41,8 +41,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Progress = Callable[[float], None]
 """Told the share of the work done, between 0 and 1."""
-FEW_NUMBERS = 1 << 17
-"""Numbers gathered for one call rather than for several."""
 TIE_DECIMALS = 12
 """Decimals to which the strengths of two candidates must agree to be a tie."""
 
