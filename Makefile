@@ -40,8 +40,10 @@ test: $(VENV)/.dev ## all tests
 
 bench: $(VENV)/.bench ## speed and memory, as ratios to peers
 	$(BIN)/python -m benchmarks.speed.learning
+	$(BIN)/python -m benchmarks.speed.within_tick
 	$(BIN)/python -m benchmarks.speed.memory
 	$(BIN)/python -m benchmarks.accuracy.links
+	$(BIN)/python -m benchmarks.accuracy.within_tick
 	$(BIN)/python -m benchmarks.accuracy.interval
 	$(BIN)/python -m benchmarks.accuracy.first_stage
 	$(BIN)/python -m benchmarks.speed.watching

@@ -20,7 +20,7 @@ from benchmarks.common import launch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-__all__ = ["JaxRun", "jax_pcmci", "tigramite"]
+__all__ = ["JaxRun", "jax_pcmci", "tigramite", "tigramite_plus"]
 
 Floats = NDArray[np.float64]
 
@@ -77,6 +77,26 @@ def tigramite(
     value, p_value = np.array(found["val_matrix"]), np.array(found["p_matrix"])
     value[:, :, 0], p_value[:, :, 0] = 0.0, 1.0
     return value, p_value
+
+
+def tigramite_plus(
+    values: Floats, lag: int, alpha: float = 0.01, *, threads: int | None = 1
+) -> tuple[NDArray[np.str_], Floats, Floats]:
+    """Marks, value and p-value of tigramite's PCMCI+ with ParCorr and its defaults, lags from 0.
+
+    `threads` as for `tigramite`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tigramite.data_processing import DataFrame
+        from tigramite.independence_tests.parcorr import ParCorr
+        from tigramite.pcmci import PCMCI
+
+        with threadpool_limits(threads):
+            found = PCMCI(DataFrame(np.array(values)), ParCorr(), verbosity=0).run_pcmciplus(
+                tau_max=lag, pc_alpha=alpha
+            )
+    return found["graph"], found["val_matrix"], found["p_matrix"]
 
 
 def _corrcoef(*rows: Floats, ddof: int = 0) -> Floats:

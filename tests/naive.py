@@ -8,6 +8,7 @@ the package, and nothing is done in a clever way.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 from scipy import stats
@@ -180,3 +181,132 @@ def log_wilks(rows, z, x, y):
     both = np.hstack([a, b])
     sizes = [np.linalg.slogdet(part.T @ part)[1] for part in (both, a, b)]
     return sizes[0] - sizes[1] - sizes[2]
+
+
+def oriented(links, triples, colliders, ambiguous):
+    """Directions of the links within a tick: a dict (i, j) → mark, both ways round."""
+    marks = {(i, j): "o-o" for i, j, lag in links if lag == 0}
+
+    def turn(wanted):
+        wanted = {pair for pair in wanted if marks.get(pair) == "o-o"}
+        for i, j in wanted:
+            if (j, i) in wanted:
+                marks[i, j] = marks[j, i] = "x-x"
+            else:
+                marks[i, j], marks[j, i] = "-->", "<--"
+        return bool(wanted)
+
+    def points(i, j, lag=0):
+        return lag > 0 or marks[i, j] == "-->"
+
+    turn(
+        {(j, k) for (_, _), k, j in colliders}
+        | {(i, k) for (i, lag), k, _ in colliders if lag == 0}
+    )
+    decided = [t for t in triples if t not in ambiguous and t not in colliders]
+    turned = True
+    while turned:
+        first = turn({(k, j) for (i, lag), k, j in decided if points(i, k, lag)})
+        second = turn(
+            {(i, j) for i, k in marks for m, j in marks if m == k if points(i, k) and points(k, j)}
+        )
+        third = turn(
+            {
+                (i, j)
+                for (k, lag), i, m in decided
+                if lag == 0 and marks[i, k] == marks[i, m] == "o-o"
+                for a, j in marks
+                if a == i and marks.get((k, j)) == marks.get((m, j)) == "-->"
+            }
+        )
+        turned = first or second or third
+    return marks
+
+
+def pcmciplus(test, signals, max_lag, alpha):
+    """PCMCI+, literally: one test after the other, as the paper and its yardstick have them.
+
+    Returns
+    -------
+    marks, value, p_value, parents
+    """
+    every = range(signals)
+    value = np.zeros((signals, signals, max_lag + 1))
+    p_val = np.ones_like(value)
+
+    def first_stage(x, y, z):
+        result = test(x, y, z)
+        value[x[0], y[0], x[1]], p_val[x[0], y[0], x[1]] = result
+        return result
+
+    parents = [find_parents(first_stage, signals, j, max_lag, alpha) for j in every]
+
+    def momentary(i, j, lag, further):
+        z = [*further, *(node for node in parents[j] if node != (i, lag))]
+        shifted = [(k, back + lag) for k, back in parents[i]]
+        return test((i, lag), (j, 0), z + [node for node in shifted if node not in z])
+
+    links = {(i, j, 0) for i in every for j in every if i != j}
+    links |= {(i, j, lag) for j in every for i, lag in parents[j]}
+    for link in links:
+        p_val[link] = -1.0
+    weakest = {}
+    size, most = 0, signals
+    while size < most:
+        near = [
+            sorted(
+                ((i, 0) for i in every if (i, j, 0) in links),
+                key=lambda node: (-round(weakest.get((node[0], j), 0.0), TIE_DECIMALS), node),
+            )
+            for j in every
+        ]
+        most = 0
+        for i, j, lag in sorted(links):
+            others = [node for node in near[j] if node != (i, lag)]
+            most = max(most, len(others) + 1)
+            for further in combinations(others, size):
+                if (i, j, lag) not in links:
+                    break
+                val, p = momentary(i, j, lag, further)
+                if lag == 0:
+                    weakest[i, j] = min(weakest.get((i, j), np.inf), abs(val))
+                if p >= p_val[i, j, lag]:
+                    value[i, j, lag], p_val[i, j, lag] = val, p
+                if p > alpha:
+                    links.discard((i, j, lag))
+                    if lag == 0:
+                        links.discard((j, i, 0))
+                        p_val[j, i, 0] = p
+        size += 1
+    for i, j in combinations(every, 2):
+        kept = (j, i, 0) if p_val[j, i, 0] > p_val[i, j, 0] else (i, j, 0)
+        value[i, j, 0] = value[j, i, 0] = value[kept]
+        p_val[i, j, 0] = p_val[j, i, 0] = p_val[kept]
+
+    near = [[(i, 0) for i in every if (i, j, 0) in links] for j in every]
+    triples, colliders, ambiguous = [], [], []
+    for i, k, lag in sorted(links):
+        for j in every:
+            if (k, j, 0) not in links or (i, lag) == (j, 0) or (i, j, lag) in links:
+                continue
+            about = [near[j]] if lag else [near[j], near[i]]
+            sets = {
+                frozenset(chosen) - {(i, lag), (j, 0)}
+                for nodes in about
+                for size in range(signals)
+                for chosen in combinations(nodes, size)
+            }
+            apart = [s for s in sets if momentary(i, j, lag, sorted(s))[1] > alpha]
+            holding = sum((k, 0) in s for s in apart)
+            triple = ((i, lag), k, j)
+            triples.append(triple)
+            if 2 * holding < len(apart):
+                colliders.append(triple)
+            elif 2 * holding == len(apart):
+                ambiguous.append(triple)
+    marks = np.full(value.shape, "", dtype="<U3")
+    for i, j, lag in links:
+        marks[i, j, lag] = "-->"
+    for pair, mark in oriented(links, triples, colliders, ambiguous).items():
+        marks[(*pair, 0)] = mark
+    return marks, value, p_val, parents

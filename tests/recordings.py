@@ -24,6 +24,34 @@ def stable(seed, signals, rows, lag=2, density=0.15):
     return np.round(values[warm_up:], 6)
 
 
+def within_tick(seed, signals, rows, lag=2, now=1.0, later=1.0, own=0.8):
+    """A random stable system whose signals also act on each other within one tick.
+
+    There are about `now` such links and `later` lagged ones per signal; `own` is the share of
+    signals that depend on their own past. Rounded as in `stable`.
+    """
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(signals)
+    past = np.zeros((lag, signals, signals))
+    past[0] = np.diag(rng.uniform(0.2, 0.8, signals) * (rng.random(signals) < own))
+    for _ in range(round(later * signals)):
+        source, target = rng.choice(signals, 2, replace=False)
+        past[rng.integers(lag), target, source] = rng.choice([-1, 1]) * rng.uniform(0.15, 0.4)
+    same = np.zeros((signals, signals))
+    for _ in range(round(now * signals)):
+        source, target = order[np.sort(rng.choice(signals, 2, replace=False))]
+        same[target, source] = rng.choice([-1, 1]) * rng.uniform(0.2, 0.6)
+    effect = np.linalg.inv(np.eye(signals) - same)
+    past = effect @ past
+    past /= max(1.0, np.abs(past).sum(axis=(0, 2)).max() / 0.9)
+    warm_up = 50
+    values = rng.normal(size=(rows + warm_up, signals)) @ effect.T
+    for t in range(lag, len(values)):
+        for back in range(lag):
+            values[t] += past[back] @ values[t - back - 1]
+    return np.round(values[warm_up:], 6)
+
+
 def two_valued(seed, signals, rows):
     """On/off signals that drive each other."""
     return (stable(seed, signals, rows) > 0.2).astype(float)

@@ -74,3 +74,16 @@ def tigramite_pcmci(
         parents=[[(int(i), -int(lag)) for i, lag in run.all_parents[j]] for j in signals],
         version=version("tigramite"),
     )
+
+
+def tigramite_pcmciplus(values, max_lag, alpha=0.01):
+    """Marks, values and p-values ``[i, j, lag]`` of tigramite's PCMCI+ with its defaults."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tigramite import data_processing
+        from tigramite.independence_tests.parcorr import ParCorr
+        from tigramite.pcmci import PCMCI
+
+        run = PCMCI(data_processing.DataFrame(np.array(values)), ParCorr(), verbosity=0)
+        found = run.run_pcmciplus(tau_max=max_lag, pc_alpha=alpha)
+    return found["graph"], found["val_matrix"], found["p_matrix"]

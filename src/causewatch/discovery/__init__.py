@@ -21,6 +21,7 @@ from causewatch.discovery.named import TESTS, TestName, bulk_test, normal_scores
 from causewatch.discovery.nonlinear import ConditionalMutualInformation
 from causewatch.discovery.oracle import OracleTest
 from causewatch.discovery.pcmci import DiscoveryResult, pcmci, run_pcmci
+from causewatch.discovery.pcmciplus import PlusResult, pcmciplus, run_pcmciplus
 from causewatch.discovery.resampling import LinkConfidence, confidence_of_links
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "OracleTest",
     "PartialCorrelation",
     "Pcmci",
+    "PlusResult",
     "TestName",
     "bulk_test",
     "confidence_of_links",
@@ -51,6 +53,8 @@ __all__ = [
     "load_knowledge",
     "normal_scores",
     "pcmci",
+    "pcmciplus",
     "read_links",
     "run_pcmci",
+    "run_pcmciplus",
 ]

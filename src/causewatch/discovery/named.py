@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from causewatch.data.table import TableSource
+from causewatch.data.table import TableSource, TimeTable
 from causewatch.discovery.features import BlockCorrelation, FeatureMoments, feature_maps, sampled
 from causewatch.discovery.independence import BulkTest, OneByOne, PartialCorrelation
 from causewatch.discovery.moments import LaggedMoments
 from causewatch.discovery.nonlinear import ConditionalMutualInformation
-from causewatch.errors import UnknownNameError
+from causewatch.errors import SettingError, UnknownNameError
 
-__all__ = ["TESTS", "TestName", "bulk_test", "collected", "normal_scores"]
+__all__ = ["TESTS", "TestName", "bulk_test", "collected", "normal_scores", "prepared_test"]
 
 Floats = NDArray[np.float64]
 
@@ -82,6 +82,46 @@ def bulk_test(
         )
         return OneByOne(test, test.windows)
     raise UnknownNameError(str(name), "independence test", TESTS)
+
+
+def prepared_test(
+    values: ArrayLike | LaggedMoments | FeatureMoments,
+    name: TestName,
+    max_lag: int | None,
+    signals: Sequence[str] | None,
+    starts: Sequence[int],
+    *,
+    alpha: float,
+) -> tuple[BulkTest, tuple[str, ...]]:
+    """The test on ticks × signals, or on moments, and the signals; see `pcmci`."""
+    if isinstance(values, LaggedMoments | FeatureMoments):
+        if max_lag is not None and max_lag != values.max_lag:
+            msg = f"max_lag is {max_lag}, but the moments were taken for {values.max_lag}."
+            raise SettingError(msg)
+        if signals is not None or tuple(starts) != (0,):
+            msg = "Moments have their signals and stretches already; leave signals and starts out."
+            raise SettingError(msg)
+        own = "linear" if isinstance(values, LaggedMoments) else "features"
+        if name not in ("linear", own):
+            msg = f"These moments are those of the test {own!r}; leave test out."
+            raise SettingError(msg)
+        if isinstance(values, LaggedMoments):
+            return PartialCorrelation(values), values.signals
+        return BlockCorrelation(values), values.signals
+    if max_lag is None:
+        msg = "max_lag is needed: how many ticks back may a cause lie?"
+        raise SettingError(msg)
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.ndim != 2:
+        msg = f"values has {rows.ndim} dimension(s); expected ticks × signals."
+        raise SettingError(msg)
+    names = tuple(f"x{k}" for k in range(rows.shape[1])) if signals is None else tuple(signals)
+    begins = np.unique(np.array([0, *starts], dtype=np.intp))
+    table = TimeTable(names, rows, np.arange(len(rows)), begins[begins < len(rows)], 1.0)
+    moments = LaggedMoments(names, max_lag=max_lag)
+    if name == "linear":
+        moments.update_stretches(rows, starts)
+    return bulk_test(name, table, moments, alpha=alpha), names
 
 
 def normal_scores(values: Floats) -> Floats:

@@ -14,24 +14,31 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from causewatch.data.table import TimeTable
-from causewatch.discovery.features import BlockCorrelation, FeatureMoments
-from causewatch.discovery.independence import BulkTest, PartialCorrelation
+from causewatch.discovery.features import FeatureMoments
+from causewatch.discovery.independence import BulkTest
 from causewatch.discovery.knowledge import Constraints
+from causewatch.discovery.momentary import FEW_NUMBERS, MomentaryConditions, in_sizes, packed
 from causewatch.discovery.moments import LaggedMoments
-from causewatch.discovery.named import TestName, bulk_test
+from causewatch.discovery.named import TestName, prepared_test
 from causewatch.errors import SettingError
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.kernels.parallel import spread
 
-__all__ = ["DiscoveryResult", "Progress", "link_masks", "pcmci", "run_pcmci"]
+__all__ = [
+    "DiscoveryResult",
+    "Progress",
+    "check_level",
+    "find_parents",
+    "is_large",
+    "link_masks",
+    "pcmci",
+    "run_pcmci",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Progress = Callable[[float], None]
 """Told the share of the work done, between 0 and 1."""
-FEW_NUMBERS = 1 << 17
-"""Numbers gathered for one call rather than for several."""
 TIE_DECIMALS = 12
 """Decimals to which the strengths of two candidates must agree to be a tie."""
 
@@ -119,38 +126,9 @@ def pcmci(
     >>> [str(link) for link in pcmci(rows, max_lag=2, alpha=1e-4).graph]
     ['x0 →(1) x1']
     """
-    prepared: BulkTest
-    if isinstance(values, LaggedMoments | FeatureMoments):
-        if max_lag is not None and max_lag != values.max_lag:
-            msg = f"max_lag is {max_lag}, but the moments were taken for {values.max_lag}."
-            raise SettingError(msg)
-        if signals is not None or tuple(starts) != (0,):
-            msg = "Moments have their signals and stretches already; leave signals and starts out."
-            raise SettingError(msg)
-        own = "linear" if isinstance(values, LaggedMoments) else "features"
-        if test not in ("linear", own):
-            msg = f"These moments are those of the test {own!r}; leave test out."
-            raise SettingError(msg)
-        names = values.signals
-        if isinstance(values, LaggedMoments):
-            prepared = PartialCorrelation(values)
-        else:
-            prepared = BlockCorrelation(values)
-    else:
-        if max_lag is None:
-            msg = "max_lag is needed: how many ticks back may a cause lie?"
-            raise SettingError(msg)
-        rows = np.asarray(values, dtype=np.float64)
-        if rows.ndim != 2:
-            msg = f"values has {rows.ndim} dimension(s); expected ticks × signals."
-            raise SettingError(msg)
-        names = tuple(f"x{k}" for k in range(rows.shape[1])) if signals is None else tuple(signals)
-        begins = np.unique(np.array([0, *starts], dtype=np.intp))
-        table = TimeTable(names, rows, np.arange(len(rows)), begins[begins < len(rows)], 1.0)
-        moments = LaggedMoments(names, max_lag=max_lag)
-        if test == "linear":
-            moments.update_stretches(rows, starts)
-        prepared = bulk_test(test, table, moments, alpha=max(alpha, parents_alpha or 0.0))
+    prepared, names = prepared_test(
+        values, test, max_lag, signals, starts, alpha=max(alpha, parents_alpha or 0.0)
+    )
     return run_pcmci(
         prepared,
         names,
@@ -180,9 +158,7 @@ def run_pcmci(
         raise SettingError(msg)
     level = alpha if parents_alpha is None else parents_alpha
     for name, given in (("alpha", alpha), ("parents_alpha", level)):
-        if not 0.0 < given < 1.0:
-            msg = f"{name} is {given:g}; it must lie between 0 and 1."
-            raise SettingError(msg)
+        check_level(name, given)
     number, max_lag = test.signals, test.max_lag
     allowed, required = link_masks(test, constraints, min_lag)
     report = progress or (lambda share: None)
@@ -190,7 +166,7 @@ def run_pcmci(
     for found in spread(
         lambda target: find_parents(test, target, level, allowed, required),
         range(number),
-        threads=_is_large(test),
+        threads=is_large(test),
     ):
         parents.append(found)
         report(0.5 * len(parents) / number)
@@ -224,6 +200,13 @@ def run_pcmci(
     )
 
 
+def check_level(name: str, level: float) -> None:
+    """Refuse a level of significance that is none."""
+    if not 0.0 < level < 1.0:
+        msg = f"{name} is {level:g}; it must lie between 0 and 1."
+        raise SettingError(msg)
+
+
 def link_masks(
     test: BulkTest, constraints: Constraints | None, min_lag: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -245,12 +228,14 @@ def find_parents(
     alpha: float,
     allowed: NDArray[np.bool_],
     required: NDArray[np.bool_],
+    dropped: list[Ints] | None = None,
 ) -> Ints:
     """First stage: the nodes that stay dependent on the target, strongest first.
 
     Candidates are tested given none, one, two … of the strongest *other* candidates; the
     independent ones drop out after each round, the others are sorted anew by the smallest value
-    seen so far.
+    seen so far. The tests that made candidates drop out are added to `dropped`, as rows of
+    ``test.given_sets``.
     """
     number = test.signals
     source, lag = np.nonzero(allowed[:, target, 1:])
@@ -263,6 +248,8 @@ def find_parents(
     while len(ordered) > depth:
         values, stays = test.given_others(target, ordered, depth, alpha)
         stays = stays | fixed
+        if dropped is not None:
+            dropped.append(_given_others(target, ordered, depth, np.flatnonzero(~stays)))
         smallest = np.minimum(smallest, np.where(fixed, 1.0, np.abs(values)))
         # Ties (copies of a signal in other units, say) keep their first order; what differs by
         # rounding only is a tie.
@@ -272,6 +259,16 @@ def find_parents(
         )
         depth += 1
     return ordered
+
+
+def _given_others(target: int, ordered: Ints, depth: int, places: Ints) -> Ints:
+    """The tests of the candidates at `places`, as rows of ``test.given_sets``."""
+    sets = np.empty((len(places), depth + 2), dtype=np.intp)
+    sets[:, :depth] = ordered[:depth]
+    among = np.flatnonzero(places < depth)
+    sets[among, places[among]] = ordered[depth]
+    sets[:, depth], sets[:, depth + 1] = ordered[places], target
+    return sets
 
 
 def momentary_tests(
@@ -290,24 +287,20 @@ def momentary_tests(
     number = test.signals
     value = np.zeros(allowed.shape)
     p_value = np.ones(allowed.shape)
-    padded = np.full((number, max(map(len, parents), default=0)), -1, dtype=np.intp)
-    for signal, found in enumerate(parents):
-        padded[signal, : len(found)] = found
+    conditions = MomentaryConditions(parents, test.max_lag)
 
     def one(target: int) -> None:
         source, lag = np.nonzero(allowed[:, target, :])
         own = parents[target]
         x = np.asarray(lag * number + source, dtype=np.intp)
-        is_own = np.zeros(number * (2 * test.max_lag + 1) + 1, dtype=bool)  # the last one: none
-        is_own[own] = True
-        shifted = np.where(padded[source] >= 0, padded[source] + (lag * number)[:, None], -1)
-        shifted[is_own[shifted]] = -1
+        shifted = conditions.of_source(source, lag, target)
         sets = np.column_stack([shifted, x, np.full_like(x, target)])
         # A link from one of the parents is tested given the other ones; all other links are
         # tested given all of them, which is what makes the second stage cheap in large systems.
         # In small ones, one call for all of them is cheaper than two.
-        alone = is_own[x] | (len(x) * (len(own) + sets.shape[1]) ** 2 < FEW_NUMBERS)
-        for rows in _by_size(sets, np.flatnonzero(~alone)):
+        few = len(x) * (len(own) + sets.shape[1]) ** 2 < FEW_NUMBERS
+        alone = conditions.are_parents(x, target) | few
+        for rows in in_sizes(sets, np.flatnonzero(~alone)):
             ask(target, source[rows], lag[rows], own, sets[rows])
         rows = np.flatnonzero(alone)
         if len(rows):
@@ -315,29 +308,17 @@ def momentary_tests(
             ask(target, source[rows], lag[rows], own[:0], np.column_stack([others, sets[rows]]))
 
     def ask(target: int, source: Ints, lag: Ints, shared: Ints, sets: Ints) -> None:
-        answer = test.given_sets(shared, _packed(sets))
+        answer = test.given_sets(shared, packed(sets))
         value[source, target, lag], p_value[source, target, lag] = answer
 
-    for done, _ in enumerate(spread(one, range(number), threads=_is_large(test)), start=1):
+    for done, _ in enumerate(spread(one, range(number), threads=is_large(test)), start=1):
         progress(done / number)
     return value, p_value
 
 
-def _is_large(test: BulkTest) -> bool:
+def is_large(test: BulkTest) -> bool:
+    """Whether there is enough work for a target that threads bring something."""
     return test.signals * test.max_lag > 300
-
-
-def _by_size(sets: Ints, rows: Ints) -> list[Ints]:
-    """`rows` in groups with about equally many conditions, so that little is padded."""
-    size = ((sets[rows] >= 0).sum(axis=1) + 3) // 4
-    return [rows[size == one] for one in np.unique(size)]
-
-
-def _packed(sets: Ints) -> Ints:
-    """Rows with their conditions moved together, without columns that no row needs."""
-    width = int((sets >= 0).sum(axis=1).max())
-    order = np.argsort(sets[:, :-2] < 0, axis=1, kind="stable")[:, : width - 2]
-    return np.column_stack([np.take_along_axis(sets[:, :-2], order, axis=1), sets[:, -2:]])
 
 
 def _benjamini_hochberg(p_values: Floats) -> Floats:
