@@ -28,8 +28,8 @@ from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
 from causewatch.streaming.feeding import take
+from causewatch.streaming.introduction import Introduction
 from causewatch.streaming.keeping import Keeper
-from causewatch.streaming.missing import say_what_comes
 from causewatch.streaming.outage import Outage
 from causewatch.streaming.outbox import Outbox
 from causewatch.streaming.reports import LISTED, Reports
@@ -38,7 +38,7 @@ from causewatch.streaming.score_output import ScoreOutput
 from causewatch.streaming.scores import ScoreFile
 from causewatch.streaming.silence import Silence
 from causewatch.streaming.sink import Sink, Status
-from causewatch.streaming.source import Batch, Source, is_connected
+from causewatch.streaming.source import Batch, Source
 from causewatch.streaming.standing import Standing
 from causewatch.streaming.store.base import Checkpoint, Retention, Store
 from causewatch.streaming.views import Observer, View
@@ -64,8 +64,6 @@ ANSWER_EVERY = 0.2
 """Seconds between two looks for what people ask when that is all there is to do."""
 NAP = 0.05
 """Seconds for which a pause does not notice that the watch is to end."""
-ENOUGH = 20
-"""Rows after which a signal that has not come is said to be missing: some tags come later."""
 IN_MEMORY = Retention(events=10_000)
 """History of a watch that keeps no state."""
 PATIENCE = 5.0
@@ -155,8 +153,7 @@ class Watch:
         self._noted: list[tuple[Event, Alarm, dict[str, Any]]] = []  # not yet told
         self._whole = True  # whether every row polled has gone through the monitor
         self._behind = False  # whether rows have been taken since the last checkpoint
-        self._connected = False  # whether it was said that the connection stands
-        self._known = False  # whether it was said which signals the source has
+        self._introduction = Introduction(source, monitor.model)
         self._early = False  # whether rows were acknowledged that are not kept
         self._cost = 0.0  # seconds that the last checkpoint took
         self.started = self._saved_at = self._looked_at = self._said_at = self._forgot_at = now()
@@ -228,7 +225,7 @@ class Watch:
                 except ReadingStoppedError:
                     break
                 ended = self.source.ended
-                self._say_that_it_is_connected()
+                self._introduction.polled()
                 dropped = self.counts.dropped_before - dropped
                 if len(batch) or dropped:
                     self._vigil.heard()
@@ -342,9 +339,7 @@ class Watch:
             self._vigil.see()
             self._whole = True
             self.counts.batch(batch)
-            if not self._known:
-                enough = self.counts.rows >= ENOUGH or self.source.ended
-                self._known = say_what_comes(self.source, self.monitor.model, enough)
+            self._introduction.rows(self.counts.rows)
             for note in self.monitor.notes():
                 # What is missing may have come under another name.
                 astray = note.kind == "extra_columns" and self.source.missing
@@ -379,12 +374,6 @@ class Watch:
     def _note(self, event: Event, alarm: Alarm) -> None:
         """An event, to be stored and told with the next checkpoint."""
         self._noted.append((event, alarm, alarm.to_dict(event, self.monitor.clock)))
-
-    def _say_that_it_is_connected(self) -> None:
-        """Say once that the connection stands, to those who have one."""
-        if not self._connected and is_connected(self.source.status):
-            self._connected = True
-            log.info("%s: %s.", self.source.name, self.source.status)
 
     # The store
 
