@@ -18,7 +18,7 @@ from causewatch.data.table import TableSource
 from causewatch.discovery.independence import PartialCorrelation
 from causewatch.discovery.knowledge import Constraints
 from causewatch.discovery.moments import LaggedMoments
-from causewatch.discovery.pcmci import Progress
+from causewatch.discovery.pcmci import Progress, momentary_tests, nodes_of
 from causewatch.errors import KnowledgeError, SettingError, UnknownNameError, shorten
 from causewatch.graph import CausalGraph, Link, Strength
 
@@ -33,7 +33,8 @@ LAG = re.compile(r'\b(?:lag\s*=\s*"?|label\s*=\s*")(\d+)')
 class GivenGraph:
     """The discoverer that takes the links as they are given.
 
-    The value of a link is its partial correlation given the other causes of its target.
+    The value of a link is that of PCMCI's second stage: its partial correlation given the other
+    causes of its target, and those of its source.
 
     Attributes
     ----------
@@ -71,19 +72,16 @@ class GivenGraph:
                 )
                 raise SettingError(msg)
         test = PartialCorrelation(moments)
-        strengths: dict[Link, Strength] = {}
-        for number, target in enumerate(names):
-            links = sorted(link for link in self.links if link.target == target)
-            nodes = [link.lag * len(names) + place[link.source] for link in links]
-            for link, node in zip(links, nodes, strict=True):
-                row = [*(other for other in nodes if other != node), node, number]
-                values, p_values = test.given_sets(
-                    np.empty(0, dtype=np.intp), np.array([row], dtype=np.intp)
-                )
-                strengths[link] = Strength(float(values[0]), float(p_values[0]))
-            if progress is not None:
-                progress((number + 1) / len(names))
-        return CausalGraph(names, strengths)
+        at = {link: (place[link.source], place[link.target], link.lag) for link in self.links}
+        asked = np.zeros((len(names), len(names), moments.max_lag + 1), dtype=np.bool_)
+        for link in self.links:
+            asked[at[link]] = True
+        tell = progress or (lambda share: None)
+        value, p_value = momentary_tests(test, nodes_of(self.links, names), asked, tell)
+        return CausalGraph(
+            names,
+            {link: Strength(float(value[k]), float(p_value[k])) for link, k in at.items()},
+        )
 
 
 def read_links(path: str | os.PathLike[str]) -> frozenset[Link]:

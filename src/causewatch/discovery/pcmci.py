@@ -8,7 +8,7 @@ with one condition set per size) finds for every signal a small set that holds i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = [
     "find_parents",
     "is_large",
     "link_masks",
+    "nodes_of",
     "pcmci",
     "run_pcmci",
 ]
@@ -205,6 +206,15 @@ def check_level(name: str, level: float) -> None:
     if not 0.0 < level < 1.0:
         msg = f"{name} is {level:g}; it must lie between 0 and 1."
         raise SettingError(msg)
+
+
+def nodes_of(links: Iterable[Link], signals: Sequence[str]) -> list[Ints]:
+    """The causes of each signal among some links, as nodes."""
+    place = {name: k for k, name in enumerate(signals)}
+    causes: dict[str, list[int]] = {name: [] for name in signals}
+    for link in sorted(links):
+        causes[link.target].append(link.lag * len(signals) + place[link.source])
+    return [np.array(causes[name], dtype=np.intp) for name in signals]
 
 
 def link_masks(

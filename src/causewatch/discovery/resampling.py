@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from causewatch.discovery.independence import PartialCorrelation
-from causewatch.discovery.pcmci import Progress, momentary_tests
+from causewatch.discovery.pcmci import Progress, momentary_tests, nodes_of
 from causewatch.errors import NotEnoughDataError, SettingError
 from causewatch.graph import CausalGraph, Link
 from causewatch.kernels.doubled import Doubled
@@ -88,7 +88,9 @@ def confidence_of_links(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> dict[Link, LinkConfidence]:
-    """How sure each link of a graph is, from replicas of the recording.
+    """How sure each link of a graph is, from replicas of the recording, by the linear test.
+
+    A link that another test has found for its bent shape looks unsure here.
 
     Parameters
     ----------
@@ -108,17 +110,14 @@ def confidence_of_links(
         Told the share of the work done.
     """
     if replicas < 1:
-        msg = f"confidence is {replicas}; it must be a positive number of replicas."
+        msg = f"There are to be {replicas} replicas; it must be a positive number."
         raise SettingError(msg)
     if not len(graph):
         return {}
     names = graph.signals
     blocks = _blocks(stretches, max_lag)
     place = {name: k for k, name in enumerate(names)}
-    parents = [
-        np.array([k.lag * len(names) + place[k.source] for k in graph.parents(name)], dtype=np.intp)
-        for name in names
-    ]
+    parents = nodes_of(graph, names)
     asked = np.zeros((len(names), len(names), max_lag + 1), dtype=np.bool_)
     for link in graph:
         asked[place[link.source], place[link.target], min(1, link.lag) :] = True

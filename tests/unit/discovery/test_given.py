@@ -20,9 +20,10 @@ def test_links_are_taken_and_given_their_partial_correlation():
     assert set(graph) == LINKS
     assert graph[Link("x0", "x1", 1)].value > 0.5
     assert graph[Link("x0", "x1", 1)].p_value < 1e-9
-    rows = values[4:]  # the windows of lag 2
-    own, cause = values[3:-1, 2], values[2:-2, 1]
-    left = [column - np.polyval(np.polyfit(own, column, 1), own) for column in (rows[:, 2], cause)]
+    # The windows of lag 2: x2 now, x1 two ticks ago, and their causes.
+    effect, cause = values[4:, 2], values[2:-2, 1]
+    given = np.column_stack([np.ones(len(effect)), values[3:-1, 2], values[1:-3, 0]])
+    left = [c - given @ np.linalg.lstsq(given, c, rcond=None)[0] for c in (effect, cause)]
     expected = np.corrcoef(*left)[0, 1]
     assert graph[Link("x1", "x2", 2)].value == pytest.approx(expected, abs=1e-9)
 

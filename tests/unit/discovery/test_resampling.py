@@ -82,7 +82,7 @@ def test_nine_in_ten_of_the_sure_links_are_true_and_most_true_links_are_sure():
 def test_nothing_to_resample_says_so():
     with pytest.raises(NotEnoughDataError, match="make 2 blocks to resample from"):
         confidence_of_links([chain(rows=40)], graph_of(*CHAIN), max_lag=2, alpha=0.01)
-    with pytest.raises(SettingError, match="confidence is 0"):
+    with pytest.raises(SettingError, match="There are to be 0 replicas"):
         confidence_of_links([chain()], graph_of(), max_lag=2, alpha=0.01, replicas=0)
     assert confidence_of_links([chain()], graph_of(), max_lag=2, alpha=0.01) == {}
 
