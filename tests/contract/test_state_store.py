@@ -231,14 +231,17 @@ def test_foreign_rows_are_no_events(place, store):
 
 
 def body_of(store, number):
-    return store._rows("SELECT body FROM events WHERE number = ? ORDER BY watch", number)[-1][0]
+    wanted = "SELECT body FROM events WHERE watch = ? AND number = ?"
+    return store._rows(wanted, store._key, number)[0][0]
 
 
 def test_an_event_that_was_changed_is_named_and_left_out(place, store, caplog):
     store.save(None, [event("a"), event("b"), event("a", "cleared")])
     assert store.faults() == ""
     changed = body_of(store, 3).replace("2026-01-01T00:01:00Z", "2027-01-01T00:01:00Z")
-    place.sql(f"UPDATE events SET body = '{escaped(changed)}' WHERE number = 3")
+    place.sql(
+        f"UPDATE events SET body = '{escaped(changed)}' WHERE watch = '{{watch}}' AND number = 3"
+    )
     with caplog.at_level("WARNING"):
         assert told(store) == [(1, "a", "raised"), (2, "b", "raised")]
         assert [one["id"] for one in store.events()] == ["a", "b"]
@@ -263,7 +266,7 @@ def escaped(body):
 def test_events_of_earlier_releases_have_no_checksum(place, store):
     store.save(None, [event("a")])
     old = json.dumps(event("a", headline="as it was"))
-    place.sql(f"UPDATE events SET body = '{escaped(old)}' WHERE number = 1")
+    place.sql(f"UPDATE events SET body = '{escaped(old)}' WHERE watch = '{{watch}}' AND number = 1")
     assert [one["headline"] for one in store.events()] == ["as it was"]
     assert store.faults() == ""
 

@@ -46,7 +46,7 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         The key under which rows have their time; without it rows count as one second each.
     preset, every, max_lag, alpha, knowledge, false_alarm_every
         As for :func:`causewatch.learn`.
-    method, test, fdr, keep_start_up, seed, detector
+    method, test, fdr, keep_start_up, keep_wild, confidence, seed, detector
         As for :func:`causewatch.learn`.
 
     Examples
@@ -76,6 +76,8 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         test: str = "linear",
         fdr: bool = False,
         keep_start_up: bool = False,
+        keep_wild: bool = False,
+        confidence: int = 0,
         seed: int = 0,
         detector: DetectorSettings | None = None,
     ) -> None:
@@ -94,6 +96,8 @@ class RiverDetector(_base.AnomalyDetector):  # type: ignore[misc, name-defined]
         self.test = test
         self.fdr = fdr
         self.keep_start_up = keep_start_up
+        self.keep_wild = keep_wild
+        self.confidence = confidence
         self.seed = seed
         self.detector = detector
         self._first: list[dict[str, Any]] = []  # rows to learn from

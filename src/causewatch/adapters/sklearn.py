@@ -36,7 +36,7 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
     ----------
     preset, every, max_lag, alpha, knowledge, false_alarm_every
         As for :func:`causewatch.learn`.
-    method, test, fdr, keep_start_up, seed, detector
+    method, test, fdr, keep_start_up, keep_wild, confidence, seed, detector
         As for :func:`causewatch.learn`. Rows count as one second each, unless the index of a
         pandas frame says when they were taken.
     contamination
@@ -72,6 +72,8 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         test: str = "linear",
         fdr: bool = False,
         keep_start_up: bool = False,
+        keep_wild: bool = False,
+        confidence: int = 0,
         seed: int = 0,
         detector: DetectorSettings | None = None,
         contamination: float | None = None,
@@ -86,6 +88,8 @@ class RowLearner(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         self.test = test
         self.fdr = fdr
         self.keep_start_up = keep_start_up
+        self.keep_wild = keep_wild
+        self.confidence = confidence
         self.seed = seed
         self.detector = detector
         self.contamination = contamination
@@ -153,7 +157,7 @@ class CausalAnomalyDetector(_base.OutlierMixin, RowLearner):  # type: ignore[mis
     ----------
     preset, every, max_lag, alpha, knowledge, false_alarm_every
         As for :func:`causewatch.learn`.
-    method, test, fdr, keep_start_up, seed, detector
+    method, test, fdr, keep_start_up, keep_wild, confidence, seed, detector
         As for :func:`causewatch.learn`. Rows count as one second each, unless the index of a
         pandas frame says when they were taken.
     contamination
