@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from causewatch.cli.options import Force, Json, Verbose
-from causewatch.cli.output import print_json, refuse_existing
+from causewatch.cli.output import complain, print_json, refuse_existing
 from causewatch.cli.summary import console
+from causewatch.errors import SettingError
 
 if TYPE_CHECKING:
     from causewatch.model import NormalModel
@@ -57,10 +58,14 @@ def diff(
 ) -> None:
     """Show what is different."""
     from causewatch.explain import draw
+    from causewatch.explain.picture import SUFFIXES
     from causewatch.model.difference import diff as difference
 
     if graph is not None:
         refuse_existing([graph], force)
+        if graph.suffix.lower() not in SUFFIXES:
+            msg = f"Cannot draw {graph.name!r}; expected one of {', '.join(SUFFIXES)}."
+            raise SettingError(msg)
     models = _both(old, new)
     result = difference(*models, alpha=alpha)
     if graph is not None and result.changes:
@@ -76,14 +81,14 @@ def diff(
     count = len(result.changes)
     links = f"{result.links} links were looked at; chance of any false change {alpha:g}"
     if not count:
-        out.print(f"Nothing changed ({links}).")
+        undrawn = "" if graph is None else f" {graph} was not written."
+        out.print(f"Nothing changed ({links}).{undrawn}")
         return
     out.print(f"{count} {'link' if count == 1 else 'links'} changed ({links}).")
     for change in result.changes:
-        shift = f"by {change.low:+.2f} to {change.high:+.2f}"
-        out.print(
-            f"- {change.sentence(result.every, result.clock)}, {shift}, p = {change.p_value:.1g}"
-        )
+        shift = f", by {change.low:+.2f} to {change.high:+.2f}" if change.kind != "moved" else ""
+        sentence = change.sentence(result.every, result.clock)
+        out.print(f"- {sentence}{shift}, p = {change.p_value:.1g}")
     out.print("Sizes are standard deviations of the effect for one of the cause; ranges hold 95 %.")
     if graph is not None:
         out.print(f"Graph      {graph}")
@@ -102,4 +107,7 @@ def _both(old: Path, new: Path) -> tuple[NormalModel, NormalModel]:
             else:
                 plan = known.preprocessing
                 models[path] = learn(path, every=plan.every, max_lag=plan.max_lag)
+            for finding in models[path].report:
+                if finding.kind == "outlying":
+                    complain(f"{path.name}: {finding.text}")
     return models[old], models[new]

@@ -124,6 +124,7 @@ def learn(
         typer.Option(
             metavar="N",
             min=0,
+            max=10_000,
             help="Look for the links again in N replicas of the recording (200, say), to tell how"
             " sure each of them is.",
         ),
@@ -262,7 +263,7 @@ def learn(
         reading["keep_labelled"] = keep_labelled
         _update(update, normal, out, reading, as_json, [name for name, on in fixed.items() if on])
         return
-    finder, lag = _finder(method, graph, _lag(max_lag))
+    finder, lag = _finder(method, test, graph, _lag(max_lag))
     with progress_of() as tell:
         model = learn_model(
             _recordings(normal),
@@ -350,7 +351,7 @@ def _lag(text: str) -> int | None:
 
 
 def _finder(
-    method: str, graph: Path | None, max_lag: int | None
+    method: str, test: str, graph: Path | None, max_lag: int | None
 ) -> tuple[str | GivenGraph, int | None]:
     """What finds the links, and the maximum lag: a graph that is given says how long it is."""
     if graph is None:
@@ -359,6 +360,9 @@ def _finder(
 
     if method != "pcmci":
         msg = "--graph looks for no links; leave out --method."
+        raise SettingError(msg)
+    if test != "linear":
+        msg = "--graph looks for no links; leave out --test."
         raise SettingError(msg)
     given = GivenGraph(read_links(graph))
     return given, given.max_lag if max_lag is None else max_lag

@@ -25,8 +25,10 @@ from causewatch.graph import CausalGraph, Link, Strength
 __all__ = ["GivenGraph", "read_links"]
 
 MOST_BYTES = 20_000_000
-ARROW = re.compile(r'("(?:[^"\\]|\\.)*"|[\w.]+)\s*->\s*("(?:[^"\\]|\\.)*"|[\w.]+)\s*(\[[^\]]*\])?')
-LAG = re.compile(r'\b(?:lag\s*=\s*"?|label\s*=\s*")(\d+)')
+NAME = r'"(?:[^"\\]|\\.)*"|\w+'
+ARROW = re.compile(rf"\s*({NAME})\s*->\s*({NAME})\s*(\[[^\]]*\])?\s*;?\s*")
+LAG = re.compile(r'[\[,\s](?:lag\s*=\s*"?(\d+)"?|label\s*=\s*"(\d+)(?::[^"]*)?")\s*[,\]]')
+LONGEST_LINE, MOST_DIGITS = 10_000, 9
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,9 @@ def _link(row: Mapping[str, Any]) -> Link:
     if not text.isascii() or not text.isdigit():
         msg = f"The lag of {source} → {target} is {shorten(text)!r}; expected whole ticks."
         raise KnowledgeError(msg)
+    if len(text) > MOST_DIGITS:
+        msg = f"The lag of {source} → {target} is {shorten(text)!r}; that is too long."
+        raise KnowledgeError(msg)
     if int(text) < 1:
         msg = f"The lag of {source} → {target} is 0; a cause must lie at least a tick before."
         raise KnowledgeError(msg)
@@ -168,12 +173,26 @@ def _gml_rows(text: str) -> Iterable[Mapping[str, Any]]:
 
 
 def _dot_rows(text: str) -> Iterable[Mapping[str, Any]]:
-    for source, target, about in ARROW.findall(text):
-        lag = LAG.search(about)
+    """One arrow a line, as this program writes them; other things DOT can say are refused."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        arrow = ARROW.fullmatch(line) if len(line) <= LONGEST_LINE else None
+        if arrow is None:
+            if "->" in line or len(line) > LONGEST_LINE:
+                msg = (
+                    f"Line {number} of the graph file is not one link written as"
+                    f' "cause" -> "effect" [lag=2]; found {shorten(line.strip())!r}.'
+                )
+                raise KnowledgeError(msg)
+            continue
+        source, target, about = arrow.groups()
+        lag = LAG.search(about) if about else None
+        if about and lag is None and ("lag" in about or "label" in about):
+            msg = f"Line {number} of the graph file has no lag in whole ticks: {shorten(about)!r}."
+            raise KnowledgeError(msg)
         yield {
             "source": _unquoted(source),
             "target": _unquoted(target),
-            "lag": None if lag is None else lag.group(1),
+            "lag": None if lag is None else lag.group(1) or lag.group(2),
         }
 
 

@@ -25,6 +25,7 @@ __all__ = ["LinkConfidence", "confidence_of_links"]
 
 Floats = NDArray[np.float64]
 
+MOST_REPLICAS = 10_000
 MOST_BLOCKS = 50
 FEWEST_BLOCKS = 10
 SHORTEST = 4
@@ -109,12 +110,23 @@ def confidence_of_links(
     progress
         Told the share of the work done.
     """
-    if replicas < 1:
-        msg = f"There are to be {replicas} replicas; it must be a positive number."
+    if not 1 <= replicas <= MOST_REPLICAS:
+        msg = f"There are to be {replicas} replicas; expected 1 to {MOST_REPLICAS:,}."
+        raise SettingError(msg)
+    if not 0.0 < alpha < 1.0:
+        msg = f"alpha is {alpha:g}; it must lie between 0 and 1."
+        raise SettingError(msg)
+    names = graph.signals
+    for rows in stretches:
+        if np.ndim(rows) != 2 or np.shape(rows)[1] != len(names):
+            msg = f"A stretch has shape {np.shape(rows)}; expected ticks × {len(names)} signals."
+            raise SettingError(msg)
+    longest = max((link.lag for link in graph), default=1)
+    if max_lag < max(1, longest):
+        msg = f"max_lag is {max_lag}; the graph has lags up to {longest}."
         raise SettingError(msg)
     if not len(graph):
         return {}
-    names = graph.signals
     blocks = _blocks(stretches, max_lag)
     place = {name: k for k, name in enumerate(names)}
     parents = nodes_of(graph, names)
@@ -166,7 +178,7 @@ def _summary(
 def _blocks(stretches: Sequence[Floats], max_lag: int) -> Floats:
     """Products of all lagged columns and a constant, summed over each block of windows."""
     reach = 2 * max_lag
-    signals = stretches[0].shape[1]
+    signals = stretches[0].shape[1] if stretches else 0
     usable = [rows for rows in stretches if len(rows) > reach]
     windows = sum(len(rows) - reach for rows in usable)
     width = (reach + 1) * signals + 1

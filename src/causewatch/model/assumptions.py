@@ -125,7 +125,7 @@ def nonlinearity_findings(
             + (f"; likewise {listing(others, most=4)}." if others else "."),
             meaning="The strength of such a link is an average over its range, and a test of "
             "linear partial correlation may miss other links of this kind.",
-            remedy="Learn again with --test rank, or --test knn (slow), and compare the links.",
+            remedy="Learn again with --test features, and compare the links.",
             signals=tuple(dict.fromkeys(name for _, s, t in bends for name in (t, s))),
         )
     ]

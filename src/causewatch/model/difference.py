@@ -13,7 +13,7 @@ is left then has hardly any memory, as standard errors take for granted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,10 +30,12 @@ from causewatch.model.normal import NormalModel
 __all__ = ["Difference", "LinkChange", "diff"]
 
 Floats = NDArray[np.float64]
-Kind = Literal["new", "gone", "stronger", "weaker", "reversed"]
+Kind = Literal["new", "gone", "moved", "stronger", "weaker", "reversed"]
 
 SURE = 1.959963984540054
 """Standard errors to either side that hold 95 %."""
+EXACT = 1e-9
+"""Standard errors are at least this share of a coefficient."""
 SAME_TICK = 1e-6
 """Ticks whose lengths differ by no more than this share are the same."""
 
@@ -47,12 +49,14 @@ class LinkChange:
     link
         The link; its lag is that of the new model, or of the old one where it is gone.
     kind
-        ``new`` or ``gone``; ``stronger`` or ``weaker``; ``reversed``: of the other sign.
+        ``new`` or ``gone``; ``moved``: to another delay; ``stronger`` or ``weaker``; ``reversed``:
+        of the other sign.
     before, after
         The coefficient in each recording, in standard deviations of the effect for one of the
-        cause (those of the old recording).
+        cause (those of the old recording). Of a link that moved, that at its old delay in the old
+        recording, and at its new one in the new recording.
     low, high
-        95 % range of their difference.
+        95 % range of the difference at this lag.
     p_value
         Corrected for the number of links that were looked at.
     moved_from
@@ -76,7 +80,7 @@ class LinkChange:
         name = f"{effect} on its own value {delay} before" if own else f"{effect} on {cause}"
         after = "" if own else f" after {delay}"
         sizes = f"{self.before:+.2f} → {self.after:+.2f}"
-        if self.moved_from is not None:
+        if self.moved_from is not None:  # kind "moved"
             before = format_duration(self.moved_from * every, clock)
             return f"{effect} follows {cause} {delay} later, no longer {before} later ({sizes})"
         words = {
@@ -222,9 +226,19 @@ class _Side:
                 " needs: it is of the paper preset, or they were too large to keep."
             )
             raise SettingError(msg)
+        test = model.provenance.settings.get("test", "linear")
+        if test != "linear":
+            msg = (
+                f"The {which} model was learnt with the {test} test; coefficients say nothing of"
+                " bent links: learn it with the linear test to compare it."
+            )
+            raise SettingError(msg)
         self.moments: LaggedMoments = moments
         self.graph, self.scale = model.graph, model.scale
         self._covariance = moments.covariance()
+        if not np.isfinite(self._covariance).all():
+            msg = f"The moments of the {which} model hold values that are too large to compare."
+            raise SettingError(msg)
         self._place = {name: k for k, name in enumerate(moments.signals)}
 
     def fit(self, links: list[Link]) -> tuple[Floats, Floats]:
@@ -261,7 +275,9 @@ def _changes(old: _Side, new: _Side, target: str, both: set[str]) -> Iterator[Li
         error = float(np.sqrt(first_variance[k] + second_variance[k])) * scale
         sizes = float(first[k]) * scale, float(second[k]) * scale
         difference = sizes[1] - sizes[0]
-        p_value = 2.0 * float(special.ndtr(-abs(difference) / error)) if error > 0 else 1.0
+        # A mechanism without noise leaves no doubt: rounding is what no digit shows.
+        error = max(error, EXACT * max(abs(sizes[0]), abs(sizes[1]), EXACT))
+        p_value = 2.0 * float(special.ndtr(-abs(difference) / error))
         yield LinkChange(
             link,
             _kind(link in before, link in after, *sizes),
@@ -281,28 +297,23 @@ def _kind(before: bool, after: bool, first: float, second: float) -> Kind:
 
 
 def _moved(changes: list[LinkChange]) -> Iterator[LinkChange]:
-    """Changes, with a link that went and one that came between the same signals as one."""
-    gone = {(k.link.source, k.link.target): k for k in changes if k.kind == "gone"}
-    taken = set()
+    """Changes, with the one link that went and the one that came between two signals as one."""
+    between: dict[tuple[str, str], list[LinkChange]] = {}
     for change in changes:
-        pair = change.link.source, change.link.target
-        if change.kind == "new" and pair in gone and pair[0] != pair[1] and pair not in taken:
-            taken.add(pair)
+        if change.kind in ("new", "gone") and not change.link.is_auto:
+            between.setdefault((change.link.source, change.link.target), []).append(change)
     for change in changes:
-        pair = change.link.source, change.link.target
-        if pair not in taken or change.kind not in ("new", "gone"):
+        pair = between.get((change.link.source, change.link.target), [])
+        if len(pair) != 2 or pair[0].kind == pair[1].kind or change not in pair:
             yield change
         elif change.kind == "new":
-            former = gone[pair]
-            yield LinkChange(
-                change.link,
-                "new",
-                former.before,
-                change.after,
-                change.low,
-                change.high,
-                max(change.p_value, former.p_value),
-                former.link.lag,
+            (former,) = (other for other in pair if other.kind == "gone")
+            yield replace(
+                change,
+                kind="moved",
+                before=former.before,
+                p_value=max(change.p_value, former.p_value),
+                moved_from=former.link.lag,
             )
 
 

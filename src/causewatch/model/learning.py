@@ -452,6 +452,9 @@ def discoverer_of(
         msg = f"--alpha is {level:g}; it must lie between 0 and 1."
         raise SettingError(msg)
     if method == "granger":
+        if test != "linear":
+            msg = "--test is for the method pcmci; leave it out with --method granger."
+            raise SettingError(msg)
         return Granger(alpha=level)
     if method != "pcmci":
         raise UnknownNameError(method, "method", METHODS)

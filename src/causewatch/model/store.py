@@ -246,6 +246,12 @@ def _check_arrays(arrays: Mapping[str, NDArray[Any]], plan: _Preprocessing) -> N
         if array.shape != shape or array.dtype != kind or not np.all(np.abs(array) <= LARGEST):
             msg = f"array {name} has an unexpected shape, type or value"
             raise ValueError(msg)
+    if "confidence" in arrays:
+        share, low, high, first, last = arrays["confidence"].T
+        sound = (share >= 0) & (share <= 1) & (-1 <= low) & (low <= high) & (high <= 1)
+        if not np.all(sound & (first >= 0) & (first <= last) & (last <= plan.max_lag)):
+            msg = "the confidence of a link is impossible"
+            raise ValueError(msg)
     source, target, lag = arrays["links"].T
     inside = (source >= 0) & (source < signals) & (target >= 0) & (target < signals)
     if not np.all(inside & (lag >= 0) & (lag <= plan.max_lag)):

@@ -183,6 +183,8 @@ def _moments_of(model: NormalModel) -> LaggedMoments:
     reason = None
     if model.preset != "default":
         reason = f"the {model.preset} preset fits its links to rows, which a model does not keep"
+    elif settings["method"] == "GivenGraph":
+        reason = "its links were given, and are not looked for"
     elif settings["test"] != "linear" or settings["method"] not in ("pcmci", "granger"):
         reason = (
             f"its links were found with {settings['method']} and the {settings['test']} test,"

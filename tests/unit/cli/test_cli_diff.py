@@ -51,9 +51,15 @@ def test_two_recordings(run, files):
     assert "- the dependence of flow on pump after 1 s is weaker (" in result.stdout
 
 
-def test_nothing_changed(run, files):
-    result = run("diff", files["before"], files["same"])
+def test_nothing_changed(run, files, tmp_path):
+    picture = tmp_path / "none.svg"
+    result = run("diff", files["before"], files["same"], "--graph", picture)
     assert result.stdout.startswith("Nothing changed (")
+    assert result.stdout.rstrip().endswith(f"{picture} was not written.")
+    assert not picture.exists()
+    wrong = run("diff", files["before"], files["same"], "--graph", tmp_path / "none.exe")
+    assert wrong.exit_code == 2
+    assert "expected one of .svg" in wrong.stderr
 
 
 def test_a_model_and_a_recording_as_data_and_picture(run, files, tmp_path):

@@ -77,6 +77,15 @@ def test_tables_of_edges(tmp_path, text):
         ("a.json", "[1]", "is not understood"),
         ("a.gml", "nonsense", "is not understood"),
         ("a.dot", "digraph { a; }", "holds no link"),
+        ("a.dot", "digraph {\na -> b -> c\n}", "Line 2 of the graph file is not one link"),
+        ("a.dot", "digraph {\n// a -> b\n}", "Line 2 of the graph file is not one link"),
+        ("a.dot", "digraph {\na-1 -> b\n}", "Line 2 of the graph file is not one link"),
+        ("a.dot", "digraph {\na -> {b c}\n}", "Line 2 of the graph file is not one link"),
+        ("a.dot", "digraph {\na -> b [lag=2.7]\n}", "no lag in whole ticks"),
+        ("a.dot", "digraph {\na -> b [lag=-2]\n}", "no lag in whole ticks"),
+        ("a.dot", 'digraph {\na -> b [label="10 min"]\n}', "no lag in whole ticks"),
+        ("a.dot", "a" * 200_000 + " -> b", "Line 1 of the graph file is not one link"),
+        ("a.csv", "source,target,lag\na,b," + "9" * 5000 + "\n", "that is too long"),
     ],
 )
 def test_what_is_no_graph_says_so(tmp_path, name, text, message):

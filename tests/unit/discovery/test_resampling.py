@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_discoverers import CHAIN, chain
 
 import causewatch as cw
 from causewatch.discovery import confidence_of_links, pcmci, resampling
-from causewatch.errors import NotEnoughDataError, SettingError
+from causewatch.errors import ModelFileError, NotEnoughDataError, SettingError
 from causewatch.graph import CausalGraph, Link, Strength
 from causewatch.simulate import random_system
 
@@ -82,7 +84,7 @@ def test_nine_in_ten_of_the_sure_links_are_true_and_most_true_links_are_sure():
 def test_nothing_to_resample_says_so():
     with pytest.raises(NotEnoughDataError, match="make 2 blocks to resample from"):
         confidence_of_links([chain(rows=40)], graph_of(*CHAIN), max_lag=2, alpha=0.01)
-    with pytest.raises(SettingError, match="There are to be 0 replicas"):
+    with pytest.raises(SettingError, match="There are to be 0 replicas; expected 1 to 10,000"):
         confidence_of_links([chain()], graph_of(), max_lag=2, alpha=0.01, replicas=0)
     assert confidence_of_links([chain()], graph_of(), max_lag=2, alpha=0.01) == {}
 
@@ -100,3 +102,25 @@ def test_a_model_keeps_how_sure_its_links_are(tmp_path):
 def test_other_tests_have_no_replicas():
     with pytest.raises(SettingError, match="--confidence needs the linear test"):
         cw.learn(chain(), every=1.0, max_lag=2, confidence=20, test="features")
+
+
+def test_what_does_not_fit_together_says_so():
+    graph = graph_of(*CHAIN)
+    with pytest.raises(SettingError, match="There are to be 1000000000 replicas"):
+        confidence_of_links([chain()], graph, max_lag=2, alpha=0.01, replicas=10**9)
+    with pytest.raises(SettingError, match="max_lag is 1; the graph has lags up to 2"):
+        confidence_of_links([chain()], graph, max_lag=1, alpha=0.01)
+    with pytest.raises(SettingError, match=r"shape \(600, 3\); expected ticks × 4 signals"):
+        confidence_of_links([chain()[:, :3]], graph, max_lag=2, alpha=0.01)
+    with pytest.raises(SettingError, match="alpha is nan"):
+        confidence_of_links([chain()], graph, max_lag=2, alpha=float("nan"))
+    with pytest.raises(NotEnoughDataError, match="0 ticks"):
+        confidence_of_links([], graph, max_lag=2, alpha=0.01)
+
+
+def test_a_file_with_an_impossible_share_is_refused(tmp_path):
+    model = cw.learn(chain(), every=1.0, max_lag=2, confidence=20)
+    wrong = {link: replace(about, share=40.0) for link, about in model.confidence.items()}
+    replace(model, confidence=wrong).save(tmp_path / "wrong.cwm")
+    with pytest.raises(ModelFileError, match="the confidence of a link is impossible"):
+        cw.load(tmp_path / "wrong.cwm")

@@ -89,7 +89,7 @@ def test_a_link_that_came(before):
 
 def test_another_delay_is_one_change(before):
     (change,) = diff(before, learnt(6, lag=3)).changes
-    assert change.link == Link("flow", "level", 3)
+    assert (change.kind, change.link) == ("moved", Link("flow", "level", 3))
     assert change.moved_from == 1
     assert change.sentence(60.0).startswith("level follows flow 3 min later, no longer 1 min later")
 
@@ -139,3 +139,32 @@ def test_too_few_ticks_are_an_error(before):
 def test_p_values_are_corrected_as_by_holm():
     assert _holm(np.array([0.01, 0.04, 0.03])).tolist() == pytest.approx([0.03, 0.06, 0.06])
     assert _holm(np.array([])).tolist() == []
+
+
+def test_a_mechanism_without_noise_is_compared_too():
+    def exact(seed, weight):
+        rows = np.random.default_rng(seed).normal(size=(1000, 2))
+        rows[1:, 1] = weight * rows[:-1, 0]
+        return cw.learn(rows, every=1.0, max_lag=2)
+
+    (change,) = diff(exact(1, 0.8), exact(2, -0.8)).changes
+    assert (change.kind, change.link.lag) == ("reversed", 1)
+    assert diff(exact(1, 0.8), exact(3, 0.8)).changes == ()
+
+
+def test_bent_links_are_not_compared(before):
+    bent = cw.learn(rows_of(1), every=1.0, max_lag=3, test="features")
+    with pytest.raises(SettingError, match="learnt with the features test"):
+        diff(bent, bent)
+
+
+def test_no_link_is_lost_where_several_delays_changed():
+    def delayed(seed, *lags):
+        rows = np.random.default_rng(seed).normal(size=(3000, 2))
+        driven = rows[:, 1].copy()
+        for lag in lags:
+            driven[lag:] += 0.7 * rows[:-lag, 0]
+        return cw.learn(np.column_stack([rows[:, 0], driven]), every=1.0, max_lag=4)
+
+    changes = diff(delayed(1, 1, 2), delayed(2, 4)).changes
+    assert {(k.kind, k.link.lag) for k in changes} == {("gone", 1), ("gone", 2), ("new", 4)}
