@@ -31,7 +31,6 @@ __all__ = ["Judged", "calibrate", "count_alarms", "cross_fitted", "scores_of"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,20 +188,11 @@ def _halves(stretches: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
 def _moving(normal: Sequence[Judged], settings: DetectorSettings) -> tuple[Flags, float]:
     """Signals whose standing still says something, and how many of them change in a usual tick."""
     pieces = [rows for part in normal for rows in part.stretches]
-    changes = [changed(rows[1:], rows[:-1]) for rows in pieces]
+    changes = np.concatenate([changed(rows[1:], rows[:-1]) for rows in pieces])
     known = sum(np.isfinite(rows).sum(axis=0) for rows in pieces)
-    share = np.concatenate(changes).sum(axis=0) / np.maximum(known, 1)
-    longest = np.max([_longest_rest(piece) for piece in changes], axis=0)
-    mobile = (share >= settings.still_changes) | ((share > 0.0) & (longest <= settings.still_rest))
-    usual = float(np.median(np.concatenate(changes)[:, mobile].sum(axis=1)))
+    mobile = changes.sum(axis=0) >= settings.still_changes * np.maximum(known, 1)
+    usual = float(np.median(changes[:, mobile].sum(axis=1))) if len(changes) else 1.0
     return mobile, usual
-
-
-def _longest_rest(changes: Flags) -> Ints:
-    """By signal, the most ticks in a row without a change."""
-    ticks = np.arange(len(changes))[:, None]
-    last = np.maximum.accumulate(np.where(changes, ticks, -1), axis=0)
-    return np.asarray((ticks - last).max(axis=0, initial=0))
 
 
 def _over(extreme: np.ufunc, normal: Sequence[Judged]) -> Floats:

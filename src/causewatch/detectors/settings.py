@@ -59,10 +59,7 @@ class DetectorSettings:
         Ticks of standing still that are never evidence.
     still_changes
         Standing still says something of signals that change in at least this share of normal
-        ticks …
-    still_rest
-        … or that never rest for more than this many normal ticks, as a sensor that is read every
-        few ticks. Others are counters, switches, and sensors that are rounded.
+        ticks; others are counters, switches, and sensors that are read rarely or rounded.
     still_most
         Evidence of a standstill is at most this: one that lasts for hours is no worse than one of
         minutes, and a lift must be able to pass it.
@@ -141,7 +138,6 @@ class DetectorSettings:
     standstill: bool = True
     still_least: float = 10.0
     still_changes: float = 0.5
-    still_rest: float = 30.0
     still_most: float = 2.0
     margin: float = 1.5
     kept_margin: float = 1.05

@@ -342,31 +342,14 @@ def stuck(seed, ticks, signals=3, chance=0.3):
     return [Judged(equations_of(signals, ()), [rows])]
 
 
-def test_signals_that_rest_for_long_now_and_then_may_stand_still():
-    ticks = np.arange(400)
-    rows = np.random.default_rng(0).normal(size=(400, 4))
-    rows[:, 1] = np.maximum(ticks, 241) * 2 // 5  # rests for long and changes seldom
-    rows[:, 2] = ticks * 4 // 7
-    rows[:, 3] = ticks // 5  # changes seldom, but never rests for long
-    limits = limits_from([Judged(equations_of(4, ()), [rows])])
-    assert np.isfinite(limits.statistics[-1]).tolist() == [True, False, True, True]
-    assert limits.mobile.tolist() == [True, False, True, True]
+def test_signals_that_hardly_ever_change_may_stand_still():
+    rows = np.random.default_rng(0).normal(size=(400, 3))
+    rows[:, 1] = np.arange(400) * 2 // 5  # changes in two fifths of the ticks
+    rows[:, 2] = np.arange(400) * 4 // 7
+    limits = limits_from([Judged(equations_of(3, ()), [rows])])
+    assert np.isfinite(limits.statistics[-1]).tolist() == [True, False, True]
+    assert limits.mobile.tolist() == [True, False, True]
     assert limits.moving == 2.0
-
-
-@pytest.mark.parametrize(("rest", "mobile"), [(30, True), (31, False)])
-def test_a_signal_that_never_rests_for_more_than_thirty_ticks_is_looked_at(rest, mobile):
-    rows = np.random.default_rng(0).normal(size=(400, 2))
-    rows[:, 1] = np.arange(400) // (rest + 1)
-    limits = limits_from([Judged(equations_of(2, ()), [rows])])
-    assert limits.mobile.tolist() == [True, mobile]
-
-
-def test_a_constant_never_counts_as_moving():
-    rows = np.random.default_rng(0).normal(size=(20, 2))
-    rows[:, 1] = 3.0  # at rest for fewer ticks than a slow sensor may be
-    limits = limits_from([Judged(equations_of(2, ()), [rows])])
-    assert limits.mobile.tolist() == [True, False]
 
 
 def test_standing_still_says_something_of_what_changes_in_half_of_the_ticks():
