@@ -109,6 +109,10 @@ def main() -> None:
         " between different signals, in units of the level. The range is two standard errors of"
         " the exact level.\n",
         calibration(3 if few else 40),
+        "## False links of dependent signals",
+        "Random systems of 8 signals with lags up to 3, own links included; share of the links that"
+        " are not there and were reported, in units of the level 0.001.\n",
+        dependent(1 if few else 10, (2_000,) if few else (2_000, 20_000)),
         "## Width\n",
         width((10, 2_000) if few else (50, 20_000)),
     ]
@@ -220,6 +224,30 @@ def calibration(count: int) -> str:
         for level, around in zip(LEVELS, error, strict=True)
     ]
     return table(["signals", "rows", *names], lines)
+
+
+def dependent(count: int, sizes: tuple[int, ...]) -> str:
+    level, tests = 0.001, ("linear", "features")
+    lines: list[list[object]] = []
+    for kind in ("linear", "heavy", "nonlinear"):
+        for rows in sizes:
+            cells: list[object] = [kind, f"{rows:,}"]
+            for name in tests:
+                wrong = tested = 0
+                for seed in range(FIRST_SEED, FIRST_SEED + count):
+                    drawn = random_system(8, max_lag=3, kind=kind, seed=seed)
+                    values = drawn.simulate(rows, seed=seed + 1).values
+                    test: TestName = "linear" if name == "linear" else "features"
+                    result = pcmci(values, max_lag=3, alpha=level, parents_alpha=0.2, test=test)
+                    others = np.ones(result.p_value.shape, dtype=bool)
+                    others[:, :, 0] = False
+                    for edge in drawn.edges:
+                        others[edge.source, edge.target, edge.lag] = False
+                    wrong += int((result.p_value[others] <= level).sum())
+                    tested += int(others.sum())
+                cells.append(f"{wrong / tested / level:.1f} ({wrong} of {tested:,})")
+            lines.append(cells)
+    return table(["systems", "rows", *tests], lines)
 
 
 def width(size: tuple[int, int]) -> str:
