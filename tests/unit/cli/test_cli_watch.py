@@ -522,6 +522,25 @@ def test_another_file_is_watched_from_its_beginning(plant, whole, tmp_path, caps
     assert "tuesday.csv: 50 rows\n" in capsys.readouterr().out
 
 
+def test_recordings_without_times_have_alarms_of_their_own(plant, tmp_path):
+    """Each counts its rows from 0, so the same fault is at the same time in each."""
+    model, state = tmp_path / "rows.cwm", tmp_path / "state"
+    normal, monday, tuesday = (tmp_path / f"{name}.csv" for name in ("normal", "mon", "tue"))
+    pl.read_csv(plant.test.with_name("normal.csv")).select(SIGNALS).write_csv(normal)
+    pl.read_csv(plant.test).select(SIGNALS).write_csv(monday)
+    pl.read_csv(plant.test).select(SIGNALS[::-1]).write_csv(tuesday)  # else it is the same file
+    assert main(["learn", str(normal), "--out", str(model)]) == 0
+    ids = []
+    for file in (monday, tuesday):
+        assert main(["watch", str(model), str(file), "--state", str(state)]) == 0
+        told = events(history(state).decode())
+        ids.append({one["id"]: one["raised_at"] for one in told if one["event"] == "raised"})
+    first, both = ids
+    later = {id: time for id, time in both.items() if id not in first}
+    assert set(first.values()) & set(later.values())
+    assert [one["event"] for one in told].count("raised") == len(both)
+
+
 @pytest.mark.parametrize("kind", ["json", "gzip", "utf16"])
 def test_every_kind_of_text_is_gone_on_with(plant, whole, kind, tmp_path, capsys):
     """Also where bytes of the file are not bytes of the text."""
