@@ -383,6 +383,21 @@ def test_what_is_refused(plant, tmp_path, capsys):
     assert "not a causewatch model file" in sentence(capsys.readouterr())
 
 
+def test_the_alarms_of_a_state_that_was_lost_are_not_overwritten(plant, tmp_path, capsys):
+    """They may be the only copy: what is said first is how to keep them."""
+    alarms, scores, state = tmp_path / "a.jsonl", tmp_path / "s.csv", tmp_path / "state"
+    files = ["--alarms", alarms, "--scores", scores, "--state", state]
+    assert watch(plant, plant.test, *files) == 0
+    before = alarms.read_bytes()
+    shutil.rmtree(state)
+    capsys.readouterr()
+    assert watch(plant, plant.test, *files) == 2
+    said = sentence(capsys.readouterr())
+    assert f"{str(alarms)!r} exists already, and the state in {str(state)!r} knows nothing" in said
+    assert "lost, or is another one. Name another file to keep this one; --force over" in said
+    assert alarms.read_bytes() == before
+
+
 def test_a_page_per_alarm_and_one_that_lists_them(plant, tmp_path, capsys):
     folder, alarms = tmp_path / "reports", tmp_path / "a.jsonl"
     source = tmp_path / "short.csv"
