@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from causewatch.cli.options import Json, Verbose
 from causewatch.cli.output import print_json
 from causewatch.errors import SettingError
+
+if TYPE_CHECKING:
+    from causewatch.streaming.store.base import Checkpoint, Store
 
 __all__ = ["register"]
 
@@ -60,6 +63,7 @@ def adopt(
             if saved is None:
                 msg = f"No watch has begun in {store.name} yet; there is nothing to take over."
                 raise SettingError(msg)
+            _check_name(name, saved, store)
             kept: str = "The state belongs to this model already."
             lost: tuple[str, ...] = ()
             if saved.monitor.get("model") != new.fingerprint:
@@ -70,3 +74,14 @@ def adopt(
         return
     for sentence in (kept, *lost):
         print(sentence)
+
+
+def _check_name(name: str, saved: Checkpoint, store: Store) -> None:
+    """Raise if the watch was given another name: a folder is found without any."""
+    from causewatch.streaming.service import NAME
+
+    own = saved.monitor.get("stream")
+    if name and name != (own or NAME):
+        called = f"is called {own!r}" if own else "has no name"
+        msg = f"The watch in {store.name} {called}; it is not {name!r}."
+        raise SettingError(msg)

@@ -342,17 +342,22 @@ class AlarmEvents:
         return [alarm.to_dict(event, clock) for event, alarm in self]
 
 
-def alarm_id(fingerprint: str, stream: str, raised_at: int, signal: str = "") -> str:
+def alarm_id(
+    fingerprint: str, stream: str, raised_at: int, signal: str = "", jumps: int = 0
+) -> str:
     """Twelve hexadecimal digits that follow from model, stream and raise time.
 
     At most one anomaly alarm is raised at a tick, but several health alarms may be: these add
-    their `signal`.
+    their `signal`. Where time has gone back, the same moment comes again: `jumps` says how often
+    it has.
 
     >>> alarm_id("model", "line 1", 0) == alarm_id("model", "line 1", 0)
     True
     """
     # The lengths keep ("ab", "c") and ("a", "bc") apart.
-    parts = [f"{len(part)}:{part}" for part in (fingerprint, stream, str(raised_at), signal)]
+    again = [str(jumps)] if jumps else []
+    words = (fingerprint, stream, str(raised_at), signal, *again)
+    parts = [f"{len(part)}:{part}" for part in words]
     return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
 
 

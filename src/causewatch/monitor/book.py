@@ -44,6 +44,8 @@ class AlarmBook:
         self.fingerprint, self.stream, self.clock = fingerprint, stream, clock
         self._describe = describe
         self.tick = 0  # ticks so far
+        self.jumps = 0  # how often time has gone back
+        self.jump_tick = -1  # the last tick before it did so last
         self.anomalies: list[Track] = []  # oldest first, as are the others
         self.health: dict[str, Track] = {}
         self.recent: list[Track] = []
@@ -71,6 +73,8 @@ class AlarmBook:
         """Everything as plain values."""
         return {
             "tick": self.tick,
+            "jumps": self.jumps,
+            "jump_tick": self.jump_tick,
             "anomalies": [track.snapshot(self.names) for track in self.anomalies],
             "health": {name: track.snapshot(self.names) for name, track in self.health.items()},
             "recent": [track.remembered(self.names) for track in self.recent],
@@ -80,6 +84,8 @@ class AlarmBook:
     def restore(self, state: Mapping[str, Any]) -> None:
         """See `snapshot`."""
         self.tick = int(state["tick"])
+        self.jumps = int(state.get("jumps", 0))  # states of before have neither
+        self.jump_tick = int(state.get("jump_tick", -1))
         self.anomalies = [Track.restored(track, self.names) for track in state["anomalies"]]
         self.health = {
             name: Track.restored(track, self.names) for name, track in state["health"].items()
@@ -88,6 +94,11 @@ class AlarmBook:
         self.shelves.restore(state["shelves"])
 
     # Steps
+
+    def jump_back(self) -> None:
+        """Time goes back: what has ended before it is not opened again, and moments come again."""
+        self.jumps += 1
+        self.jump_tick = self.tick
 
     def begin(self, time: int) -> None:
         """Begin a step at `time`."""
@@ -163,7 +174,7 @@ class AlarmBook:
                 )
                 track.below = track.lost = 0
                 return "updated", track
-        id = alarm_id(self.fingerprint, self.stream, self.time, signal)
+        id = alarm_id(self.fingerprint, self.stream, self.time, signal, self.jumps)
         alarm = Alarm(id, kind, raised_at=self.time, onset=onset, updated_at=self.time)
         track = Track.new(alarm, len(self.names), self.tick)
         track.member |= which
@@ -172,6 +183,8 @@ class AlarmBook:
 
     def _soon(self, track: Track) -> bool:
         """Whether an alarm was cleared so lately that trouble of its signals is the same."""
+        if track.until_tick <= self.jump_tick:
+            return False
         if self.tick - track.until_tick <= self.settings.merge_within:
             return True
         cleared = track.alarm.cleared_at or 0

@@ -310,6 +310,8 @@ class Monitor(Stateful):
 
     def _complete(self, tick: FullTick) -> Tick:
         """One complete tick."""
+        if self._time is not None and tick.time <= self._time:
+            self._policy.jump_back()
         self._time = tick.time
         if self.model.watching.published is None:  # that method takes every number as it is
             tick = self._health.readings(tick)

@@ -12,6 +12,7 @@ Rules
   event of its own.
 - Trouble that comes back is the same trouble: the signals that raised an alarm open it again within
   `merge_within` ticks after clearing, and within as long as it had lasted (at most `merge_hours`).
+  Not so where time has gone back in between.
 - A tick without a score (warming up, a gap) counts for the windows above and changes nothing else.
   A member without evidence keeps its alarm on, for `lost_after` ticks at most.
 """
@@ -178,6 +179,10 @@ class AlarmPolicy:
         if known is not None:
             self._anomalies.step(known, signals, raw, hold)
         return book.end()
+
+    def jump_back(self) -> None:
+        """The next tick is not later than the one before: a clock set back, another recording."""
+        self._book.jump_back()
 
     def health(self, time: int, changes: Mapping[str, str | None]) -> None:
         """Take note of signals whose health has changed: what is wrong, or None if nothing is.

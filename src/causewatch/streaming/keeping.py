@@ -19,7 +19,7 @@ from causewatch.streaming.backoff import Backoff
 from causewatch.streaming.outbox import Outbox
 from causewatch.streaming.store.base import Asked, Checkpoint, Retention, Store
 
-__all__ = ["Keeper"]
+__all__ = ["GOES_ON", "Keeper"]
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +29,8 @@ LATE = 5.0
 """Seconds after which a write that has not ended is trouble."""
 LONGEST = 3.0
 """Seconds between two tries at most."""
+GOES_ON = "Watching goes on; it is kept as soon as that can be."
+"""What a watch does while its store takes nothing."""
 FORGET_PARTS = 20
 """Parts in which history is forgotten at a time; the rest waits for the next time."""
 
@@ -49,6 +51,8 @@ class Keeper:
     ----------
     trouble
         Why the store takes nothing, in a sentence; empty while it does.
+    meanwhile
+        What the watch does while it takes nothing, in a sentence.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class Keeper:
         self._due = False
         self._answers: dict[int, Mapping[str, Any]] = {}
         self.trouble = ""
+        self.meanwhile = GOES_ON
         self._asked: list[Asked] = []
 
     @property
@@ -195,5 +200,5 @@ class Keeper:
 
     def _trouble(self, reason: str) -> None:
         if not self.trouble:
-            log.warning("%s Watching goes on; it is kept as soon as that can be.", reason)
+            log.warning("%s %s", reason, self.meanwhile)
         self.trouble, self._due = reason, True

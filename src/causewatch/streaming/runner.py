@@ -29,7 +29,7 @@ from causewatch.streaming.counts import Counts
 from causewatch.streaming.courier import Courier, stop_all
 from causewatch.streaming.feeding import take
 from causewatch.streaming.introduction import Introduction
-from causewatch.streaming.keeping import Keeper
+from causewatch.streaming.keeping import GOES_ON, Keeper
 from causewatch.streaming.outage import Outage
 from causewatch.streaming.outbox import Outbox
 from causewatch.streaming.reports import LISTED, Reports
@@ -64,6 +64,8 @@ ANSWER_EVERY = 0.2
 """Seconds between two looks for what people ask when that is all there is to do."""
 NAP = 0.05
 """Seconds for which a pause does not notice that the watch is to end."""
+NOT_BEGUN = "The watch has not begun: no row is judged until its beginning can be kept."
+"""What it does while its store does not take the first state."""
 IN_MEMORY = Retention(events=10_000)
 """History of a watch that keeps no state."""
 PATIENCE = 5.0
@@ -286,9 +288,8 @@ class Watch:
             if saved is not None and self._goes_on(after):
                 self.counts.rows_before = saved.counts.get("rows", 0)
             fault = self._store.faults()  # before anything is written
-            if self._keep and not self._save() and (saved is None or self._scores.is_new):
-                # What is begun from now on belongs to this state, which has to know it.
-                self._insist(partial(self._save, at_once=True))
+            if self._keep:
+                self._save_first(insist=saved is None or self._scores.is_new)
             self._scores.begin(self.source.guarantee != "lost" and self._goes_on(after))
             if self._reports is not None:
                 self._reports.begin([alarm for _, alarm in self._store.history(most=LISTED)])
@@ -301,6 +302,17 @@ class Watch:
             self._whole = False
             self._close()
             raise
+
+    def _save_first(self, insist: bool) -> None:
+        """Save before anything is watched; `insist` where files are begun with this run.
+
+        They belong to this state, which has to know it.
+        """
+        if insist:
+            self._keeper.meanwhile = NOT_BEGUN
+        if not self._save() and insist:
+            self._insist(partial(self._save, at_once=True))
+        self._keeper.meanwhile = GOES_ON
 
     def _goes_on(self, after: Mapping[str, Any]) -> bool:
         """Whether the source begins exactly where the saved state stands."""

@@ -142,7 +142,8 @@ def _of_this_model(saved: Checkpoint, model: NormalModel, store: Store, plan: Pl
     if before == model.fingerprint:
         return saved
     if not model.succeeds(before):
-        name = f" --name {plan.name}" if plan.name else ""
+        own = saved.monitor.get("stream")  # a folder may have been given another name now
+        name = f" --name {own}" if own else ""
         msg = (
             f"The state in {store.name} belongs to another model, and {plan.model.name!r} is no"
             f" update of it; 'causewatch adopt {plan.state} {plan.model}{name}' lets it take over,"
@@ -187,6 +188,12 @@ def _check_new(plan: Plan, store: Store, saved: Checkpoint | None, force: bool) 
         kept = saved is not None and name in saved.outputs
         if not kept and store.delivered(name) is None:
             msg = f"{str(path)!r} exists already; use --force to overwrite it."
+            if plan.state is not None:  # this may be all that is left of what a state held
+                msg = (
+                    f"{str(path)!r} exists already, and the state in {store.name} knows nothing of"
+                    " it: that state was lost, or is another one. Name another file to keep this"
+                    " one; --force overwrites it."
+                )
             raise SettingError(msg)
     if plan.report is not None and not force:
         check_index(plan.report)

@@ -121,6 +121,24 @@ def test_what_cannot_be_adopted(plant, begun, tmp_path, capsys):
     assert "none of the signals that the state is about" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["", "line1"])
+def test_a_name_that_is_not_the_watch_s_adopts_nothing(plant, other, name, tmp_path, capsys):
+    state, log = tmp_path / "state", tmp_path / "log.csv"
+    log.write_text("".join(plant.lines[:50]))
+    named = ["--name", name] if name else []
+    assert main(["watch", str(plant.model), str(log), "--state", str(state), *named]) in (0, 1)
+    before = (state / "watch.db").read_bytes()
+    capsys.readouterr()
+    assert main(["adopt", str(state), str(other), "--name", "lime1"]) == 2
+    called = f"is called {name!r}" if name else "has no name"
+    assert f"The watch in {str(state)!r} {called}; it is not 'lime1'." in capsys.readouterr().err
+    assert (state / "watch.db").read_bytes() == before
+    advised = ["watch", str(other), str(log), "--state", str(state), "--name", "lime1"]
+    assert main(advised) == 2
+    assert f"{other}{' --name line1' if name else ''}' lets it" in capsys.readouterr().err
+    assert main(["adopt", str(state), str(other), *named]) == 0
+
+
 def test_a_state_in_use_is_left_alone(plant, updated, begun, capsys):
     state, *_ = begun
     store = SqliteStore(state, "watch")

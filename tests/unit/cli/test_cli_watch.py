@@ -383,6 +383,21 @@ def test_what_is_refused(plant, tmp_path, capsys):
     assert "not a causewatch model file" in sentence(capsys.readouterr())
 
 
+def test_the_alarms_of_a_state_that_was_lost_are_not_overwritten(plant, tmp_path, capsys):
+    """They may be the only copy: what is said first is how to keep them."""
+    alarms, scores, state = tmp_path / "a.jsonl", tmp_path / "s.csv", tmp_path / "state"
+    files = ["--alarms", alarms, "--scores", scores, "--state", state]
+    assert watch(plant, plant.test, *files) == 0
+    before = alarms.read_bytes()
+    shutil.rmtree(state)
+    capsys.readouterr()
+    assert watch(plant, plant.test, *files) == 2
+    said = sentence(capsys.readouterr())
+    assert f"{str(alarms)!r} exists already, and the state in {str(state)!r} knows nothing" in said
+    assert "lost, or is another one. Name another file to keep this one; --force over" in said
+    assert alarms.read_bytes() == before
+
+
 def test_a_page_per_alarm_and_one_that_lists_them(plant, tmp_path, capsys):
     folder, alarms = tmp_path / "reports", tmp_path / "a.jsonl"
     source = tmp_path / "short.csv"
@@ -520,6 +535,25 @@ def test_another_file_is_watched_from_its_beginning(plant, whole, tmp_path, caps
     tuesday.write_text("".join(plant.lines[:1] + plant.lines[400:450]))  # same name, other content
     assert watch(plant, tuesday, *files) == 0
     assert "tuesday.csv: 50 rows\n" in capsys.readouterr().out
+
+
+def test_recordings_without_times_have_alarms_of_their_own(plant, tmp_path):
+    """Each counts its rows from 0, so the same fault is at the same time in each."""
+    model, state = tmp_path / "rows.cwm", tmp_path / "state"
+    normal, monday, tuesday = (tmp_path / f"{name}.csv" for name in ("normal", "mon", "tue"))
+    pl.read_csv(plant.test.with_name("normal.csv")).select(SIGNALS).write_csv(normal)
+    pl.read_csv(plant.test).select(SIGNALS).write_csv(monday)
+    pl.read_csv(plant.test).select(SIGNALS[::-1]).write_csv(tuesday)  # else it is the same file
+    assert main(["learn", str(normal), "--out", str(model)]) == 0
+    ids = []
+    for file in (monday, tuesday):
+        assert main(["watch", str(model), str(file), "--state", str(state)]) == 0
+        told = events(history(state).decode())
+        ids.append({one["id"]: one["raised_at"] for one in told if one["event"] == "raised"})
+    first, both = ids
+    later = {id: time for id, time in both.items() if id not in first}
+    assert set(first.values()) & set(later.values())
+    assert [one["event"] for one in told].count("raised") == len(both)
 
 
 @pytest.mark.parametrize("kind", ["json", "gzip", "utf16"])

@@ -331,6 +331,25 @@ def test_a_row_that_settles_many_ticks_gives_them_all(model):
     assert story.monitor.problems["clock_jumps"] == 1
 
 
+def test_time_that_starts_again_gives_other_alarms(model):
+    """Also over a kill, and none of before is opened again."""
+    rows = plant(40, 4)
+    rows[20:30, D] = np.nan
+    rows[20:25, A] += 30
+    story = watch(model, np.concatenate([rows, rows]), [*range(40), *range(40)])
+    for kind in ("anomaly", "health"):
+        raised = [alarm for _, alarm in story.raised(kind)]
+        assert len(raised) == len({alarm.id for alarm in raised})
+        times = [alarm.raised_at for alarm in raised]
+        assert times[: len(times) // 2] == times[len(times) // 2 :] != []
+    monitor = watch(model, np.concatenate([rows, rows[:15]]), [*range(40), *range(15)]).monitor
+    killed = cw.Monitor(model)
+    killed.restore(monitor.snapshot())
+    for time in range(15, 40):
+        killed.update(rows[time], time)
+    assert killed.alarms.recent == story.monitor.alarms.recent
+
+
 def test_flush_judges_the_tick_still_open(averaging):
     monitor = watch(averaging, plant(98, 3)).monitor
     last = monitor.flush()

@@ -63,6 +63,60 @@ def test_the_limit_itself_raises_nothing_and_anything_above_does():
     assert stream.tick(np.nextafter(1.0, 2.0)) == [(2, "raised", alarm_id("model", "line", 2))]
 
 
+def again_from(stream, time):
+    """The same stream, whose time goes back to `time`, after a kill."""
+    other = Stream()
+    other.policy = AlarmPolicy(stream.policy._book.settings, NAMES, "model", "line", "rows")
+    other.policy.restore(json.loads(json.dumps(stream.policy.snapshot())))
+    other.time = time
+    other.policy.jump_back()
+    return other
+
+
+def test_a_moment_that_comes_again_gives_another_id():
+    stream, ids = Stream(), []
+    for _ in range(3):
+        ids.append(stream.raise_one())
+        stream.tick(times=3)
+        stream = again_from(stream, 0)
+    assert ids == [alarm_id("model", "line", 1, jumps=jumps) for jumps in range(3)]
+    assert ids[0] == alarm_id("model", "line", 1)
+    assert len(set(ids)) == 3
+
+
+@pytest.mark.parametrize("kind", ["anomaly", "health"])
+@pytest.mark.parametrize("time", [5, 19, 30])
+def test_nothing_is_opened_again_where_time_has_gone_back(kind, time):
+    def trouble(stream):
+        if kind == "anomaly":
+            return stream.tick(2.0)
+        stream.policy.health(stream.time, {"a": "stale"})
+        happened = stream.tick()
+        stream.policy.health(stream.time, {"a": None})
+        return happened
+
+    stream = Stream(merge_within=10, merge_hours=4, health_after=1)
+    stream.tick(times=20)
+    assert what(trouble(stream)) == ["raised"]
+    assert what(stream.tick(times=4)) == ["cleared"]
+    stream = again_from(stream, time)
+    assert what(trouble(stream)) == ["raised"]
+    assert what(stream.tick(times=4)) == ["cleared"]
+    assert what(trouble(stream)) == ["updated"]  # as ever
+
+
+def test_a_state_of_before_does_not_say_how_often_time_went_back():
+    stream = Stream()
+    stream.tick(times=2)
+    state = {
+        name: part
+        for name, part in stream.policy.snapshot().items()
+        if name not in ("jumps", "jump_tick")
+    }
+    stream.policy.restore(state)
+    assert stream.raise_one() == alarm_id("model", "line", 3)
+
+
 def test_raise_after_counts_ticks_in_a_row_and_remembers_the_first():
     stream = Stream(raise_after=3)
     assert stream.tick(2, times=2) == []

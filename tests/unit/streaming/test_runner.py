@@ -21,7 +21,7 @@ from causewatch.model import NormalModel
 from causewatch.monitor import Alarm, Monitor, Tick
 from causewatch.monitor.alarms import Event
 from causewatch.simulate import random_system
-from causewatch.streaming import runner
+from causewatch.streaming import keeping, runner
 from causewatch.streaming.runner import Watch
 from causewatch.streaming.scores import ScoreFile
 from causewatch.streaming.sink import DeliveryError, Notice, Status
@@ -295,8 +295,34 @@ def test_a_new_state_is_waited_for(
     assert Watch(monitor_of(model), source, store, keep=True).run()
     assert [one for one in store.events() if one["problem"] != "not_kept"] == wanted
     said = [record.message for record in caplog.records]
-    assert len([one for one in said if "Watching goes on" in one]) == 1
+    assert f"The database is away. {runner.NOT_BEGUN}" in said
+    assert not [one for one in said if "Watching goes on" in one]
     assert "memory can be written to again." in said
+    store.close()
+
+
+@pytest.mark.parametrize("new_scores", [False, True])
+def test_an_old_state_is_waited_for_where_files_are_begun(
+    new_scores: bool,
+    model: NormalModel,
+    rows: Rows,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(runner.Backoff, "next", lambda self: 0.001)
+    store = Away()
+    first = MemorySource(model.signals, rows[0][:50], rows[1][:50])
+    assert Watch(monitor_of(model), first, store, keep=True).run()
+    saved, monitor = store.load(), monitor_of(model)
+    assert saved is not None
+    monitor.restore(saved.monitor)
+    store.left = 5
+    scores = ScoreFile(tmp_path / "s.csv", ()) if new_scores else None
+    second = MemorySource(model.signals, *rows)
+    assert Watch(monitor, second, store, keep=True, saved=saved, scores=scores).run()
+    (said,) = [one.message for one in caplog.records if "is away." in one.message]
+    assert said.endswith(runner.NOT_BEGUN if new_scores else keeping.GOES_ON)
     store.close()
 
 
