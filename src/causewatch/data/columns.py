@@ -31,7 +31,15 @@ from causewatch.data.times import (
 from causewatch.data.writing import Writing
 from causewatch.errors import TableError, UnknownNameError, listing, shorten
 
-__all__ = ["TimeColumn", "choose_signals", "find_time", "note_days", "writing_of"]
+__all__ = [
+    "LOST_TIME",
+    "TimeColumn",
+    "choose_signals",
+    "find_time",
+    "note_days",
+    "note_lost",
+    "writing_of",
+]
 
 TIME_NAMES = frozenset(
     {
@@ -43,6 +51,9 @@ TIME_NAMES = frozenset(
     }
 )  # fmt: skip
 """Names of time columns: lower case, letters and digits only."""
+
+LOST_TIME = "lost_time"
+"""Kind of the note that the usual column of times holds none."""
 
 MOSTLY_TIMES = 0.99
 """Share of cells that must be readable in a format before it is taken to be that of a column."""
@@ -165,6 +176,24 @@ def note_days(raw: RawTable, head: pl.DataFrame, time: TimeColumn, tally: Tally)
             f"Column {column!r} of {raw.name} was read as seconds; if it holds days as spreadsheets"
             f" count them ({known[0]:.10g}), give --time-format {EXCEL}.",
         )
+
+
+def note_lost(
+    raw: RawTable, head: pl.DataFrame, ignore: Sequence[str], usual: Writing | None, tally: Tally
+) -> None:
+    """Say, of a table in which no times were found, where the usual column of times is there."""
+    column = None if usual is None else usual.time
+    if column is None or column not in head.columns or column in ignore:
+        return
+    cells = head[column].drop_nulls()
+    example = f", e.g. {shorten(shown(cells, len(cells) - 1))!r}" if len(cells) else ""
+    tally.add(
+        LOST_TIME,
+        f"Column {shorten(column)!r} of {raw.name} held times in other recordings of this plant,"
+        f" but most of its cells are none here{example}: its times are not used, and rows are"
+        " counted instead. Correct the file, or give --time-format.",
+        about=column,
+    )
 
 
 def choose_signals(

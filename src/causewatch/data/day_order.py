@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from causewatch.data.columns import MOSTLY_TIMES, TimeColumn
+from causewatch.data.columns import LOST_TIME, MOSTLY_TIMES, TimeColumn
 from causewatch.data.notes import Tally
 from causewatch.data.raw import RawTable
 from causewatch.data.times import DAY, TextTimes, clock_format, detect_format
@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 CONTRARY = "contrary_orders"
-DOUBTS = ("day_or_month_first", "other_order", "usual_order", CONTRARY)
-"""Kinds of notes about day and month that a user must see."""
+DOUBTS = ("day_or_month_first", "other_order", "usual_order", CONTRARY, LOST_TIME)
+"""Kinds of notes about times that a user must see."""
 
 FEW_DATES = 3
 """Dates that speak against what is usual are stray if they are fewer than this, and far away."""
