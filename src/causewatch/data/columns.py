@@ -201,11 +201,13 @@ def choose_signals(
     head: pl.DataFrame,
     candidates: Sequence[str],
     keep: Sequence[str],
+    labels: str | None,
     tally: Tally,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns of numbers among `candidates`, and those that look like labels.
 
-    The latter, unless they are to be kept, and all others are left out with a note.
+    The latter, unless they are to be kept, and all others are left out with a note. `labels` is the
+    column of labels that the user names.
     """
     signals: list[str] = []
     suspects: list[str] = []
@@ -220,10 +222,11 @@ def choose_signals(
             continue
         if column not in keep and looks_like_labels(column, cells, raw.decimal):
             suspects.append(column)
+            option = "--labels" if labels is None else "--ignore"
             tally.add(
-                "possible_label",
+                "possible_label" if labels is None else "second_label",
                 f"Column {shorten(column)!r} was left out: its name and values are those of a "
-                "column of labels; name it with --labels if it is one, or with --keep if it is a "
+                f"column of labels; name it with {option} if it is one, or with --keep if it is a "
                 "signal.",
                 about=column,
             )

@@ -135,7 +135,7 @@ def plan_tables(raws: list[RawTable], options: Options, tally: Tally) -> OpenedT
         raise SettingError(msg)
     used = {*options.ignore, options.labels, *(time.columns if time else ())}
     candidates = [column for column in first.columns if column not in used]
-    signals, suspects = choose_signals(first, head, candidates, options.keep, tally)
+    signals, suspects = choose_signals(first, head, candidates, options.keep, options.labels, tally)
     clock = time.format.clock if time else "rows"
     plans = [Plan(first, signals, time, options.labels, clock, suspects)]
     pace = measure_pace(plans[0], head, tally)
