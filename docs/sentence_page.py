@@ -135,8 +135,9 @@ HEALTH = {
     "stale": ("The last value is old and held for a while.", "The same."),
     "frozen": ("Only with `--preset paper`: it stands still.", "Check the sensor."),
     "out_of_range": (
-        "Farther out than any real value could be.",
-        "Broken wire, wrong unit or scale.",
+        "Beyond the smallest or largest value of the recording by more than half of its range. A"
+        " process can get there, too.",
+        "Broken wire, wrong unit or scale; if another gauge shows it as well, the plant itself.",
     ),
     "unlike": (
         "Off alone for hours, or again and again; its limit is lifted so that it hides nothing.",
@@ -161,6 +162,9 @@ HEALTH = {
 }
 
 
+OUTSIDE = ("FIT201", 9.7, 1.2, 2.6)
+"""An example of a signal far outside its normal range."""
+
 UNLIKE = ("LIT301", 65.0, 58.0, 62.0, 60.1, "2026-03-02 10:40:00")
 """An example of a signal that is no longer as learnt."""
 
@@ -168,9 +172,9 @@ UNLIKE = ("LIT301", 65.0, 58.0, 62.0, 60.1, "2026-03-02 10:40:00")
 def sentences_page() -> str:
     """The page `sentences.md`."""
     from causewatch.explain.sentence import HEALTH as SENTENCES
-    from causewatch.monitor.health import unlike_text
+    from causewatch.monitor.health import out_of_range_text, unlike_text
 
-    said = {"unlike": unlike_text(*UNLIKE)}
+    said = {"out_of_range": out_of_range_text(*OUTSIDE), "unlike": unlike_text(*UNLIKE)}
     head = [
         "# What alarms say",
         "",

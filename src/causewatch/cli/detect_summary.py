@@ -18,6 +18,9 @@ __all__ = [
     "print_signal_detectability",
 ]
 
+UNSEEN = "not noticed"
+"""Said of causes that may lose all their effect."""
+
 
 def detectability_of(model: NormalModel, signals: list[str] | None = None) -> Detectability | None:
     """The smallest changes that are noticed; None for the `paper` preset.
@@ -82,7 +85,7 @@ def print_detectability(model: NormalModel, out: Console, most: int = 5) -> None
             _sized(found.bias[k], unit),
             _sized(sizes[k], None),
             _sized(found.drift[k], unit),
-            _share(found.mechanism[k]),
+            f"{found.mechanism[k]:.0%}" if found.mechanism[k] <= 1.0 else UNSEEN,
         )
     out.print(table)
     time = format_duration(found.within * model.preprocessing.every, model.clock)
@@ -102,7 +105,11 @@ def print_signal_detectability(model: NormalModel, name: str, out: Console) -> N
     out.print(f"Noticed within {found.within} ticks half of the time")
     out.print(f"  a bias of {_sized(found.bias[k], unit)}")
     out.print(f"  a drift of {_sized(found.drift[k], unit)} per tick")
-    out.print(f"  causes that lose {_share(found.mechanism[k])} of their effect")
+    share = found.mechanism[k]
+    if share <= 1.0:
+        out.print(f"  causes that lose {share:.0%} of their effect")
+    else:
+        out.print("Not noticed: causes that lose their effect, even all of it")
 
 
 def _number(value: float) -> float | None:
@@ -111,7 +118,3 @@ def _number(value: float) -> float | None:
 
 def _sized(value: float, unit: str | None) -> str:
     return f"{value:.3g}{f' {unit}' if unit else ''}" if isfinite(value) else "not in time"
-
-
-def _share(value: float) -> str:
-    return f"{value:.0%}" if value <= 1.0 else "more than 100%"

@@ -59,7 +59,7 @@ def doubts_of(result: UpdateResult) -> list[str]:
     """What a user must know about how the new recording was read, as sentences."""
     from causewatch.data.day_order import DOUBTS
 
-    kinds = {*DOUBTS, "anomalous_rows", "bad_lines", "labelled_rows"}
+    kinds = {*DOUBTS, "anomalous_rows", "bad_lines", "labelled_rows", "second_labelled_rows"}
     return [finding.text for finding in result.candidate.report if finding.kind in kinds]
 
 

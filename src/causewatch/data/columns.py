@@ -22,6 +22,7 @@ from causewatch.data.times import (
     TextTimes,
     TimeFormat,
     Times,
+    clock_format,
     detect_format,
     given_format,
     looks_like_days,
@@ -30,7 +31,15 @@ from causewatch.data.times import (
 from causewatch.data.writing import Writing
 from causewatch.errors import TableError, UnknownNameError, listing, shorten
 
-__all__ = ["TimeColumn", "choose_signals", "find_time", "note_days", "writing_of"]
+__all__ = [
+    "LOST_TIME",
+    "TimeColumn",
+    "choose_signals",
+    "find_time",
+    "note_days",
+    "note_lost",
+    "writing_of",
+]
 
 TIME_NAMES = frozenset(
     {
@@ -42,6 +51,9 @@ TIME_NAMES = frozenset(
     }
 )  # fmt: skip
 """Names of time columns: lower case, letters and digits only."""
+
+LOST_TIME = "lost_time"
+"""Kind of the note that the usual column of times holds none."""
 
 MOSTLY_TIMES = 0.99
 """Share of cells that must be readable in a format before it is taken to be that of a column."""
@@ -101,13 +113,13 @@ def find_time(
     time = time if time is not None else raw.time_hint
     if time is not None and time not in head.columns:
         raise UnknownNameError(time, "column", head.columns, raw.name)
+    names = [c for c in head.columns if is_called_time(c) and c not in ignore]
     if usual is not None and time_format is None:
-        as_usual = _as_usual(raw, head, time, ignore, usual)
+        as_usual = _as_usual(raw, head, names, time, ignore, usual)
         if as_usual is not None:
             return as_usual
     if time is not None:
-        return _named(raw, head, time, time_format)
-    names = [c for c in head.columns if is_called_time(c) and c not in ignore]
+        return _named(raw, head, names, time, time_format)
     if time_format is not None:
         return _by_format(raw, head, names, time_format)
     ranked: list[tuple[int, TimeColumn]] = []
@@ -141,6 +153,7 @@ def writing_of(raw: RawTable, time: TimeColumn | None) -> Writing:
         decimal=None if raw.separator is None else raw.decimal,
         guessed=time is not None and time.guessed,
         date_sign=form.sign if isinstance(form, TextTimes) else None,
+        time_of_day=time.columns[1] if time is not None and len(time.columns) > 1 else None,
     )
 
 
@@ -165,16 +178,36 @@ def note_days(raw: RawTable, head: pl.DataFrame, time: TimeColumn, tally: Tally)
         )
 
 
+def note_lost(
+    raw: RawTable, head: pl.DataFrame, ignore: Sequence[str], usual: Writing | None, tally: Tally
+) -> None:
+    """Say, of a table in which no times were found, where the usual column of times is there."""
+    column = None if usual is None else usual.time
+    if column is None or column not in head.columns or column in ignore:
+        return
+    cells = head[column].drop_nulls()
+    example = f", e.g. {shorten(shown(cells, len(cells) - 1))!r}" if len(cells) else ""
+    tally.add(
+        LOST_TIME,
+        f"Column {shorten(column)!r} of {raw.name} held times in other recordings of this plant,"
+        f" but most of its cells are none here{example}: its times are not used, and rows are"
+        " counted instead. Correct the file, or give --time-format.",
+        about=column,
+    )
+
+
 def choose_signals(
     raw: RawTable,
     head: pl.DataFrame,
     candidates: Sequence[str],
     keep: Sequence[str],
+    labels: str | None,
     tally: Tally,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns of numbers among `candidates`, and those that look like labels.
 
-    The latter, unless they are to be kept, and all others are left out with a note.
+    The latter, unless they are to be kept, and all others are left out with a note. `labels` is the
+    column of labels that the user names.
     """
     signals: list[str] = []
     suspects: list[str] = []
@@ -189,10 +222,11 @@ def choose_signals(
             continue
         if column not in keep and looks_like_labels(column, cells, raw.decimal):
             suspects.append(column)
+            option = "--labels" if labels is None else "--ignore"
             tally.add(
-                "possible_label",
+                "possible_label" if labels is None else "second_label",
                 f"Column {shorten(column)!r} was left out: its name and values are those of a "
-                "column of labels; name it with --labels if it is one, or with --keep if it is a "
+                f"column of labels; name it with {option} if it is one, or with --keep if it is a "
                 "signal.",
                 about=column,
             )
@@ -225,11 +259,14 @@ def choose_signals(
     return tuple(signals), tuple(suspects)
 
 
-def _named(raw: RawTable, head: pl.DataFrame, column: str, time_format: str | None) -> TimeColumn:
+def _named(
+    raw: RawTable, head: pl.DataFrame, names: Sequence[str], column: str, time_format: str | None
+) -> TimeColumn:
     """The time column the user named."""
     if time_format is not None:
-        return TimeColumn((column,), given_format(time_format, raw.decimal))
-    detected = _detected(raw, head, column)
+        form = given_format(time_format, raw.decimal)
+        return max(_written(head, [column], names, form), key=lambda time: time.parse(head).share)
+    detected = _detected(raw, head, names, column)
     if detected is None:
         cells = head[column].drop_nulls()
         example = f", e.g. {shorten(shown(cells, 0))!r}" if len(cells) else ""
@@ -241,9 +278,11 @@ def _named(raw: RawTable, head: pl.DataFrame, column: str, time_format: str | No
     return detected
 
 
-def _detected(raw: RawTable, head: pl.DataFrame, column: str) -> TimeColumn | None:
+def _detected(
+    raw: RawTable, head: pl.DataFrame, names: Sequence[str], column: str
+) -> TimeColumn | None:
     """A column of times with the time of day that may belong to it; None if it holds none."""
-    pair = _pair(head, [column, *(c for c in head.columns if is_called_time(c))])
+    pair = _pair(head, [column, *names])
     if pair is not None and column in pair.columns:
         return pair
     form, guessed = detect_format(head[column], column, raw.decimal)
@@ -251,42 +290,64 @@ def _detected(raw: RawTable, head: pl.DataFrame, column: str) -> TimeColumn | No
 
 
 def _as_usual(
-    raw: RawTable, head: pl.DataFrame, time: str | None, ignore: Sequence[str], usual: Writing
+    raw: RawTable,
+    head: pl.DataFrame,
+    names: Sequence[str],
+    time: str | None,
+    ignore: Sequence[str],
+    usual: Writing,
 ) -> TimeColumn | None:
     """The time column of earlier recordings, if this table has it and it holds times."""
     column = time if time is not None else usual.time
     if column not in head.columns or column in ignore:
         return None
     if usual.is_custom and head[column].dtype == pl.String:
-        form = CustomTimes(usual.time_format or "")
-        if form.parse(head[column]).share > MOSTLY_TIMES:
-            return TimeColumn((column,), form)
+        for written in _written(head, [column], names, CustomTimes(usual.time_format or "")):
+            if written.parse(head).share > MOSTLY_TIMES:
+                return written
     if usual.time_format == EXCEL:
         days = SerialDays(raw.decimal)
         if is_supported(head[column].dtype) and days.parse(head[column]).share > MOSTLY_TIMES:
             return TimeColumn((column,), days)
-    return None if time is not None else _detected(raw, head, column)
+    return None if time is not None else _detected(raw, head, names, column)
 
 
 def _by_format(
-    raw: RawTable, head: pl.DataFrame, usual: Sequence[str], time_format: str
+    raw: RawTable, head: pl.DataFrame, names: Sequence[str], time_format: str
 ) -> TimeColumn:
-    """The column that reads best with the user's time format."""
+    """The column, or the date and time of day, that reads best with the user's time format."""
     form = given_format(time_format, raw.decimal)
     candidates = [
         c
-        for c in (*usual, *head.columns[:1])
+        for c in (*names, *head.columns[:1])
         if head[c].dtype == pl.String or isinstance(form, SerialDays)
     ]
-    shares = {column: form.parse(head[column]).share for column in candidates}
-    best = max(candidates, key=lambda column: shares[column], default=None)
-    if best is None or shares[best] == 0.0:
+    shares = [(time.parse(head).share, time) for time in _written(head, candidates, names, form)]
+    share, best = max(shares, key=lambda entry: entry[0], default=(0.0, None))
+    if best is None or share == 0.0:
         message = (
             f"No time column of {raw.name} is written as {time_format!r}; name the column as time, "
             "or correct the time format."
         )
         raise TableError(message)
-    return TimeColumn((best,), form)
+    return best
+
+
+def _written(
+    head: pl.DataFrame, columns: Sequence[str], names: Sequence[str], form: TimeFormat
+) -> list[TimeColumn]:
+    """The time columns that may be written in a given format, the fullest first.
+
+    One of `columns` alone, or with the date or time of day that belongs to it; the format may be
+    that of both, or of the date alone.
+    """
+    alone = [TimeColumn((column,), form) for column in columns]
+    pair = _pair(head, [*columns, *names])
+    if pair is None or not isinstance(form, CustomTimes) or not set(columns) & set(pair.columns):
+        return alone
+    clock = head[pair.columns[1]].drop_nulls()
+    full = CustomTimes(f"{form.format.strip()} {clock_format(clock[0])}")
+    return [TimeColumn(pair.columns, form), TimeColumn(pair.columns, full), *alone]
 
 
 def _pair(head: pl.DataFrame, usual: Sequence[str]) -> TimeColumn | None:

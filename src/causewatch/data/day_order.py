@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from causewatch.data.columns import MOSTLY_TIMES, TimeColumn
+from causewatch.data.columns import LOST_TIME, MOSTLY_TIMES, TimeColumn
 from causewatch.data.notes import Tally
 from causewatch.data.raw import RawTable
-from causewatch.data.times import DAY, TextTimes, detect_format
+from causewatch.data.times import DAY, TextTimes, clock_format, detect_format
 from causewatch.data.writing import Order, Writing
 from causewatch.errors import shorten
 
@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 CONTRARY = "contrary_orders"
-DOUBTS = ("day_or_month_first", "other_order", "usual_order", CONTRARY)
-"""Kinds of notes about day and month that a user must see."""
+DOUBTS = ("day_or_month_first", "other_order", "usual_order", CONTRARY, LOST_TIME)
+"""Kinds of notes about times that a user must see."""
 
 FEW_DATES = 3
 """Dates that speak against what is usual are stray if they are fewer than this, and far away."""
@@ -41,8 +41,8 @@ FAR = 3.0
 
 _CELL = re.compile(
     r"\s*\d{1,2}(?P<sign>[-/.])\d{1,2}[-/.](?P<year>\d+)"
-    r"(?:(?P<gap>[Tt]|\s+)\d{1,2}(?P<minute>:\d+)?(?P<second>:\d+)?"
-    r"(?P<fraction>[.,]\d+)?(?P<half>\s*[AaPp][Mm])?)?(?P<zone>\s*(?:Z|z|UTC|GMT|[+-]\d.*))?\s*"
+    r"(?:(?P<gap>[Tt]|\s+)(?P<clock>\d{1,2}(?::\d+){0,2}(?:[.,]\d+)?(?:\s*[AaPp][Mm])?))?"
+    r"(?P<zone>\s*(?:Z|z|UTC|GMT|[+-]\d.*))?\s*"
 )
 
 
@@ -212,12 +212,7 @@ def format_of(cell: str, order: Order) -> str:
     form = f"{first}{parts['sign']}{second}{parts['sign']}"
     form += "%Y" if len(parts["year"]) == 4 else "%y"
     if parts["gap"]:
-        form += parts["gap"] + ("%I" if parts["half"] else "%H")
-        form += (":%M" if parts["minute"] else "") + (":%S" if parts["second"] else "")
-        if fraction := parts["fraction"]:
-            form += "%.f" if fraction[0] == "." else f",%{len(fraction) - 1}f"
-        if half := parts["half"]:
-            form += half[:-2] + "%p"
+        form += parts["gap"] + clock_format(parts["clock"])
     if zone := parts["zone"]:
         form += " " * (len(zone) - len(zone.lstrip())) + "%z"
     return form

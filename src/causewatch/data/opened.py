@@ -171,9 +171,10 @@ class OpenedTable:
             for begin in range(0, len(piece), rows):
                 yield self._table(piece.take(slice(begin, begin + rows)))
         self._finish(tally, seen, total)
+        kind = "labelled_rows" if self._plans[0].labels is None else "second_labelled_rows"
         for name, count in zip(self._plans[0].suspects, anomalous.tolist(), strict=True):
             tally.add(
-                "labelled_rows",
+                kind,
                 f"Rows that are anomalous if column {shorten(name)!r} holds labels: {{count}} of "
                 f"{total:,}.",
                 count,

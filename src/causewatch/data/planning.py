@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from causewatch.data.columns import TimeColumn, choose_signals, find_time, note_days, writing_of
+from causewatch.data.columns import (
+    TimeColumn,
+    choose_signals,
+    find_time,
+    note_days,
+    note_lost,
+    writing_of,
+)
 from causewatch.data.day_order import CONTRARY, agreed, is_open, settle, told_by
 from causewatch.data.long import is_long, read_long
 from causewatch.data.notes import Tally
@@ -117,6 +124,7 @@ def plan_tables(raws: list[RawTable], options: Options, tally: Tally) -> OpenedT
             "no_time",
             f"{first.name} has no time column; its rows are counted, one second each.",
         )
+        note_lost(first, head, options.ignore, options.usual, tally)
     else:
         note_days(first, head, time, tally)
     if time is not None and options.labels in time.columns:
@@ -127,7 +135,7 @@ def plan_tables(raws: list[RawTable], options: Options, tally: Tally) -> OpenedT
         raise SettingError(msg)
     used = {*options.ignore, options.labels, *(time.columns if time else ())}
     candidates = [column for column in first.columns if column not in used]
-    signals, suspects = choose_signals(first, head, candidates, options.keep, tally)
+    signals, suspects = choose_signals(first, head, candidates, options.keep, options.labels, tally)
     clock = time.format.clock if time else "rows"
     plans = [Plan(first, signals, time, options.labels, clock, suspects)]
     pace = measure_pace(plans[0], head, tally)

@@ -26,6 +26,7 @@ __all__ = [
     "TimeFormat",
     "Times",
     "TypedTimes",
+    "clock_format",
     "detect_format",
     "given_format",
     "in_format",
@@ -278,6 +279,29 @@ def in_format(written: str | float, form: str) -> datetime:
         msg = "no day of this or the last century"
         raise ValueError(msg)
     return datetime(1970, 1, 1) + timedelta(microseconds=int(times.ns[0]) // 1000)
+
+
+_CLOCK_PARTS = re.compile(
+    r"\d{1,2}(?P<minute>:\d+)?(?P<second>:\d+)?(?P<fraction>[.,]\d+)?(?P<half>\s*[AaPp][Mm])?"
+)
+
+
+def clock_format(cell: str) -> str:
+    """The strptime format of a time of day such as `cell`.
+
+    >>> clock_format("3:00"), clock_format("10:00:00,25"), clock_format("03:00:00 PM")
+    ('%H:%M', '%H:%M:%S,%2f', '%I:%M:%S %p')
+    """
+    parts = _CLOCK_PARTS.fullmatch(cell.strip())
+    if parts is None:
+        return "%H:%M:%S"
+    form = "%I" if parts["half"] else "%H"
+    form += (":%M" if parts["minute"] else "") + (":%S" if parts["second"] else "")
+    if fraction := parts["fraction"]:
+        form += "%.f" if fraction[0] == "." else f",%{len(fraction) - 1}f"
+    if half := parts["half"]:
+        form += half[:-2] + "%p"
+    return form
 
 
 def given_format(text: str, decimal: str) -> TimeFormat:

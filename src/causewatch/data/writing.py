@@ -36,6 +36,8 @@ class Writing:
         Whether the recording itself does not tell day and month apart.
     date_sign
         Sign between day and month; None if it is not known.
+    time_of_day
+        Column of the times of day, where `time` holds the dates alone.
     """
 
     time: str | None = None
@@ -44,6 +46,7 @@ class Writing:
     decimal: str | None = None
     guessed: bool = False
     date_sign: str | None = None
+    time_of_day: str | None = None
 
     @property
     def is_custom(self) -> bool:
@@ -66,7 +69,8 @@ class Writing:
         if self.time is not None:
             form = f", {self.time_format}" if self.time_format is not None else ""
             guess = " (a guess: no date tells)" if self.guessed else ""
-            words.append(f"times in {self.time!r}{form}{guess}")
+            beside = f" and {self.time_of_day!r}" if self.time_of_day is not None else ""
+            words.append(f"times in {self.time!r}{beside}{form}{guess}")
         if self.separator is not None:
             words.append(f"{_NAMES.get(self.separator, self.separator)} between columns")
         if self.decimal is not None:

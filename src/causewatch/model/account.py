@@ -55,9 +55,17 @@ READER_WARNINGS = {
         "A label among the signals would be learnt as part of the plant.",
         "Name it with --labels, or with --keep.",
     ),
+    "second_label": (
+        "A label among the signals would be learnt as part of the plant.",
+        "Name it with --ignore, or with --keep.",
+    ),
     "labelled_rows": (
         "They were learnt as normal operation.",
         "Name the column with --labels, so that they are left out.",
+    ),
+    "second_labelled_rows": (
+        "They were learnt as normal operation where the column of --labels does not label them.",
+        "Name the column with --ignore if the labels that were given tell it all.",
     ),
     "anomalous_rows": (
         "The others are taken for normal; causes are not looked for across the gaps.",
@@ -72,8 +80,9 @@ READER_WARNINGS = {
         "See how the file came to be, if there are many.",
     ),
     "text_column": (
-        "A column of words cannot be a signal, even if it says on and off.",
-        "Write 1 and 0 instead if it matters, or --ignore it.",
+        "A column of words, or of numbers with thousands separators (1.300,000), cannot be a"
+        " signal.",
+        "Write plain numbers instead if it matters, or --ignore it.",
     ),
     "perhaps_serial_days": (
         "Ticks and lags are far too short if these are days.",

@@ -25,6 +25,7 @@ __all__ = [
     "HealthState",
     "HealthWatch",
     "SignalHealth",
+    "out_of_range_text",
     "unlike_text",
 ]
 
@@ -330,8 +331,8 @@ class HealthWatch(Stateful):
                 f" {self._lasting(habits.longest_still[column])}."
             )
         if state == "out_of_range":
-            now, low, high = numbers(value, float(habits.low[column]), float(habits.high[column]))
-            return f"{name} is at {now}; in normal operation it lay between {low} and {high}."
+            low, high = float(habits.low[column]), float(habits.high[column])
+            return out_of_range_text(name, value, low, high)
         if state == "unlike":
             return self._unlike[name][1]
         return f"{name} is well again."
@@ -419,6 +420,16 @@ class HealthWatch(Stateful):
         self._unlike = {name: (int(since), text) for name, since, text in state["unlike"]}
         self._now = {fields[0]: SignalHealth(*fields) for fields in state["now"]}
         self._set_limits()
+
+
+def out_of_range_text(signal: str, value: float, low: float, high: float) -> str:
+    """The sentence for a signal far outside its range in normal operation, from `low` to `high`.
+
+    >>> out_of_range_text("FIT201", 9.7, 1.2, 2.6)
+    'FIT201 is at 9.7; in normal operation it lay between 1.2 and 2.6.'
+    """
+    now, least, most = numbers(value, low, high)
+    return f"{signal} is at {now}; in normal operation it lay between {least} and {most}."
 
 
 def unlike_text(

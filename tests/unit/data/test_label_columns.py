@@ -92,6 +92,16 @@ def test_a_column_of_labels_is_left_out_unless_it_is_to_be_kept(write, noted):
     assert read_table(path, keep="no such column").signals == ("a",)
 
 
+def test_a_second_column_of_labels_is_to_be_ignored(write, noted):
+    path = write("time,a,label,EVENT\n0,1,0,False\n1,2,0,True\n2,1,1,True\n3,1,0,False\n")
+    table = read_table(path, labels="label")
+    assert noted(table) == {"second_label": 1, "second_labelled_rows": 2}
+    (text,) = (note.text for note in table.notes if note.kind == "second_label")
+    assert "--ignore" in text
+    assert "--labels" not in text
+    assert noted(read_table(path, labels="label", ignore=["EVENT"])) == {}
+
+
 def test_rows_that_are_excluded_do_not_count_as_labelled(write, noted):
     path = write("time,a,label\n0,1,0\n1,2,1\n2,1,1\n3,1,0\n")
     assert noted(read_table(path, exclude="0..2"))["labelled_rows"] == 1

@@ -116,6 +116,50 @@ def test_date_and_time_columns_are_joined(write):
     assert moments(read_table(path, time="Date")) == moments(table)
 
 
+GERMAN = "Datum;Uhrzeit;a\n02.03.2026;10:00:00;1,5\n02.03.2026;10:00:10;2,5\n"
+AMERICAN = "Date,Time,a\n03/02/2026,10:00:00 PM,1\n03/02/2026,10:00:10 PM,2\n"
+
+
+@pytest.mark.parametrize("time", [None, 0, 1])
+@pytest.mark.parametrize(
+    ("lines", "form", "first"),
+    [
+        (GERMAN, "%d.%m.%Y %H:%M:%S", "2026-03-02T10:00:00.000"),
+        (GERMAN, "%m.%d.%Y %H:%M:%S", "2026-02-03T10:00:00.000"),
+        (GERMAN, "%d.%m.%Y", "2026-03-02T10:00:00.000"),
+        (GERMAN, "%m.%d.%Y", "2026-02-03T10:00:00.000"),
+        (AMERICAN, "%m/%d/%Y %I:%M:%S %p", "2026-03-02T22:00:00.000"),
+        (AMERICAN, "%d/%m/%Y %I:%M:%S %p", "2026-02-03T22:00:00.000"),
+        (AMERICAN, "%m/%d/%Y", "2026-03-02T22:00:00.000"),
+    ],
+)
+def test_a_given_format_is_that_of_date_and_time_of_day_together(write, lines, form, first, time):
+    names = lines.split("\n")[0].replace(";", ",").split(",")
+    path = write(lines)
+    table = read_table(path, time=None if time is None else names[time], time_format=form)
+    assert moments(table)[0] == first
+    assert table.interval == 10.0
+    assert table.signals == ("a",)
+    assert not table.notes
+    assert f"times in '{names[0]}' and '{names[1]}', {form}" in str(table.writing)
+    assert moments(read_table(path, usual=table.writing)) == moments(table)
+
+
+@pytest.mark.parametrize(("lines", "other"), [(GERMAN, "2026-02-03"), (AMERICAN, "2026-03-02")])
+def test_the_advice_about_day_and_month_of_a_date_column_can_be_followed(write, lines, other):
+    path = write(lines)
+    (note,) = read_table(path).notes
+    advised = note.text.split("--time-format '")[1].split("'")[0]
+    table = read_table(path, time_format=advised)
+    assert moments(table)[0][:10] == other
+
+
+def test_a_time_of_day_that_is_ignored_is_not_read(write):
+    path = write("Datum;Uhrzeit;a\n02.03.2026;10:00:00;1,5\n03.03.2026;10:00:10;2,5\n")
+    table = read_table(path, time="Datum", time_format="%d.%m.%Y", ignore=["Uhrzeit"])
+    assert moments(table) == ["2026-03-02T00:00:00.000", "2026-03-03T00:00:00.000"]
+
+
 def test_a_first_column_of_times_is_the_time(write):
     table = table_of(write, ["2015-12-28 10:00:00", "2015-12-28 10:00:01"], "Messung")
     assert table.clock == "naive"

@@ -29,6 +29,19 @@ def test_a_label_left_in_is_a_warning():
     assert "--labels" in found["possible_label"].remedy
 
 
+def test_a_second_label_and_a_column_of_text_have_their_own_remedies(tmp_path):
+    rows = np.arange(600)
+    columns = {"label": (rows > 590) * 1.0, "attack": (rows > 500) * 1.0}
+    path = tmp_path / "normal.csv"
+    frame(**columns, big=["1.300,000"] * 600).write_csv(path)
+    found = kinds(cw.learn(str(path), labels="label"))
+    assert "possible_label" not in found
+    for kind in ("second_label", "second_labelled_rows"):
+        assert found[kind].severity == "warning"
+        assert "--ignore" in found[kind].remedy
+    assert "thousands separators" in found["text_column"].meaning
+
+
 def test_a_file_given_twice_is_a_warning(tmp_path):
     one, two = tmp_path / "one.csv", tmp_path / "two.csv"
     frame().write_csv(one)

@@ -559,6 +559,25 @@ def test_rows_that_cannot_be_what_those_before_were_taken_for_are_said_once(
     )
 
 
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize("counted", [False, True])
+def test_times_that_are_lost_are_said(counted, follow, tmp_path, opened, caplog):
+    """A model that knows times would judge these rows with alarms dated in seconds."""
+    path = tmp_path / "rows.csv"
+    bad = "".join(f"yesterday,{k}.5,{-k}\n" for k in range(3, 20))
+    path.write_text(csv_text(0, 3) + bad)
+    usual = Writing("time", "year first", ",", ".")
+    wanted = Wanted(COLUMNS, 1.0, counted, usual=usual)
+    source = opened(path, wanted=wanted, follow=follow)
+    assert len(drained(source)) == 20
+    said = [record for record in caplog.records if "'yesterday'" in record.message]
+    assert len(said) == (not counted)
+    caplog.clear()
+    other = Wanted(COLUMNS, 1.0, usual=Writing("when", "year first", ",", "."))
+    drained(opened(path, wanted=other))
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_guess_is_said_where_times_matter(counted, tmp_path, opened, caplog):
     (tmp_path / "t.csv").write_text(dates(*["5/8/2009"] * 6))

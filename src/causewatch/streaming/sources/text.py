@@ -18,7 +18,7 @@ import polars as pl
 
 from causewatch.data import Clock, Writing
 from causewatch.data.cells import read_numbers
-from causewatch.data.columns import TIME_NAMES, TimeColumn, find_time, plain
+from causewatch.data.columns import TIME_NAMES, TimeColumn, find_time, note_lost, plain
 from causewatch.data.day_order import contrary, settle
 from causewatch.data.dialect import detect_dialect
 from causewatch.data.frames import FrameTable
@@ -357,6 +357,8 @@ class CsvRows:
         if self._wanted.counted:
             return found  # its times do not matter
         tally = Tally()
+        if found is None:
+            note_lost(raw, head, ignore, usual, tally)
         found = settle(raw, head, found, usual, tally)
         for note in tally.notes():
             self._warn(note.kind, note.text)
