@@ -183,7 +183,7 @@ def note_lost(
 ) -> None:
     """Say, of a table in which no times were found, where the usual column of times is there."""
     column = None if usual is None else usual.time
-    if column is None or column not in head.columns or column in ignore:
+    if column is None or column not in head.columns or column in ignore or not len(head):
         return
     cells = head[column].drop_nulls()
     example = f", e.g. {shorten(shown(cells, len(cells) - 1))!r}" if len(cells) else ""
