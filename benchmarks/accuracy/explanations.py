@@ -47,7 +47,7 @@ COMMAND = "python -m benchmarks.accuracy.explanations"
 ABOUT = """Events of the [league](league.md) with known causes in which the default raised an alarm
 of its own, and what its explanation names. *At the raise* is the line with which the alarm comes;
 *in the end* its last one. `plant`, `plant sparse`, `robot` are a simulation."""
-BINS = (0.0, 0.6, 0.8, 1.0)
+BINS = (0.0, 0.4, 0.5, 0.6, 0.8, 0.95, 1.0)
 
 
 @dataclass(frozen=True)
