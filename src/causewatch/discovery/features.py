@@ -336,8 +336,10 @@ class BlockCorrelation:
         freedom = self.windows - 1 - given
         p_values = blocks.wilks_p_values(logarithms, x, y, freedom)
         values = np.where((x > 0) & (y > 0), np.sqrt(-np.expm1(logarithms)), 0.0)
-        one = np.ones_like(x)
-        straight = blocks.wilks_p_values(np.log1p(-(linear**2) * (1 - 1e-15)), one, one, freedom)
+        single = np.ones_like(x)
+        with np.errstate(divide="ignore"):  # a correlation of 1 leaves nothing
+            left = np.log1p(-(linear**2))
+        straight = blocks.wilks_p_values(left, single, single, freedom)
         negative = (linear < 0) & (straight <= LINEAR_ALPHA)
         return np.where(negative, -values, values), p_values
 

@@ -108,7 +108,8 @@ def read_links(path: str | os.PathLike[str]) -> frozenset[Link]:
         msg = f"The graph file {file.name!r} must end in {', '.join(readers)}."
         raise KnowledgeError(msg)
     try:
-        raw = file.read_bytes()[: MOST_BYTES + 1]
+        with file.open("rb") as stream:
+            raw = stream.read(MOST_BYTES + 1)
         if len(raw) > MOST_BYTES:
             msg = f"The graph file {file.name!r} is larger than {MOST_BYTES // 10**6} MB."
             raise KnowledgeError(msg)
@@ -116,9 +117,7 @@ def read_links(path: str | os.PathLike[str]) -> frozenset[Link]:
     except OSError as error:
         msg = f"The graph file {file} cannot be read: {error.strerror}."
         raise KnowledgeError(msg) from None
-    except KnowledgeError:
-        raise
-    except Exception as error:  # the parsers of other people raise what they like
+    except (csv.Error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         msg = f"The graph file {file.name!r} is not understood: {shorten(str(error), 100)}."
         raise KnowledgeError(msg) from error
     if not links:
@@ -165,7 +164,10 @@ def _json_rows(text: str) -> Iterable[Mapping[str, Any]]:
 def _gml_rows(text: str) -> Iterable[Mapping[str, Any]]:
     import networkx as nx
 
-    graph = nx.parse_gml(text)
+    try:
+        graph = nx.parse_gml(text)
+    except nx.NetworkXError as error:
+        raise ValueError(str(error)) from error
     return [
         {"source": source, "target": target, "lag": about.get("lag")}
         for source, target, about in graph.edges(data=True)

@@ -135,16 +135,16 @@ def confidence_of_links(
         asked[place[link.source], place[link.target], min(1, link.lag) :] = True
     asked[np.arange(len(names)), np.arange(len(names)), 0] = False
     values = np.empty((replicas, *asked.shape))
-    found = np.empty(values.shape, dtype=np.bool_)
+    significant = np.empty(values.shape, dtype=np.bool_)
     random = np.random.default_rng(seed)
     drawn = random.multinomial(len(blocks), np.full(len(blocks), 1.0 / len(blocks)), replicas)
     for k, sums in enumerate(_weighted(blocks, drawn.astype(np.float64))):
         test = PartialCorrelation(_Resampled(names, max_lag, sums))
         values[k], p_values = momentary_tests(test, parents, asked, lambda share: None)
-        found[k] = p_values <= alpha
+        significant[k] = p_values <= alpha
         if progress is not None:
             progress((k + 1) / replicas)
-    return {link: _summary(link, graph, place, values, found) for link in graph}
+    return {link: _summary(link, graph, place, values, significant) for link in graph}
 
 
 def _weighted(blocks: Floats, weights: Floats) -> Iterator[Floats]:
@@ -162,7 +162,7 @@ def _summary(
     graph: CausalGraph,
     place: Mapping[str, int],
     values: Floats,
-    found: NDArray[np.bool_],
+    significant: NDArray[np.bool_],
 ) -> LinkConfidence:
     at = place[link.source], place[link.target], link.lag
     value = values[:, *at]
@@ -171,7 +171,7 @@ def _summary(
     low, high = np.quantile(value, RANGE)
     first, last = np.quantile(strongest, RANGE, method="nearest")
     return LinkConfidence(
-        float((found[:, *at] & sign).mean()), float(low), float(high), int(first), int(last)
+        float((significant[:, *at] & sign).mean()), float(low), float(high), int(first), int(last)
     )
 
 
