@@ -29,7 +29,8 @@ from causewatch.streaming.store.base import Store
 from causewatch.streaming.store.sqlite import MemoryStore, SqliteStore
 from causewatch.testing import MemorySource, until
 from causewatch.testing.waiting import PATIENCE
-from services.ports import free_port
+
+from .ports import free_port
 
 if TYPE_CHECKING:
     import httpx

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from causewatch.testing.waiting import PATIENCE
-from services.ports import free_port
+
+from .ports import free_port
 
 FUNCTIONS = {"coil": 1, "discrete": 2, "holding": 3, "input": 4}
 NAMES = {number: name for name, number in FUNCTIONS.items()}

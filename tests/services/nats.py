@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from causewatch.testing.waiting import PATIENCE
-from services.ports import free_port
+
+from .ports import free_port
 
 
 class NatsServer:

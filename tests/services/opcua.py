@@ -16,7 +16,8 @@ import pytest
 
 from causewatch.streaming.background import BackgroundLoop
 from causewatch.streaming.opcua_security import MODES, POLICIES, quiet
-from services.ports import free_port
+
+from .ports import free_port
 
 URI = "urn:causewatch:test:plant"
 

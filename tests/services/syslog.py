@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Self
 
 from causewatch.testing.waiting import PATIENCE
-from services.ports import free_port
+
+from .ports import free_port
 
 HEADER = re.compile(
     r"<(?P<priority>\d{1,3})>1 (?P<time>\S+) (?P<host>[!-~]{1,255}) (?P<app>[!-~]{1,48})"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from causewatch.testing.waiting import PATIENCE
-from services.ports import free_port
+
+from .ports import free_port
 
 
 @dataclass(frozen=True)
